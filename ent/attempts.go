@@ -23,7 +23,7 @@ type Attempts struct {
 	BeganAt time.Time `json:"began_at,omitempty"`
 	// LastAt holds the value of the "last_at" field.
 	LastAt time.Time `json:"last_at,omitempty"`
-	// Since began_at.
+	// Failed searches since began_at.
 	Count        int `json:"count,omitempty"`
 	selectValues sql.SelectValues
 }

@@ -18,9 +18,9 @@ type AuditHead struct {
 	ID string `json:"id,omitempty"`
 	// PropertyID holds the value of the "property_id" field.
 	PropertyID string `json:"property_id,omitempty"`
-	// Of the last entry.
+	// The number of the last entry.
 	Seq int64 `json:"seq,omitempty"`
-	// Of the last entry.
+	// The hash of the last entry.
 	Hash []byte `json:"hash,omitempty"`
 	// The last entry that was deleted because of its age; 0: none.
 	Cut int64 `json:"cut,omitempty"`

@@ -39,7 +39,7 @@ type CheckInSettings struct {
 	InviteDays int `json:"invite_days,omitempty"`
 	// RemindDays holds the value of the "remind_days" field.
 	RemindDays int `json:"remind_days,omitempty"`
-	// Without a call of a tablet, before staff get a notice; 0: never.
+	// How long a tablet makes no call before staff get a notice; 0: they get none.
 	KioskOfflineMinutes int `json:"kiosk_offline_minutes,omitempty"`
 	// StaffEmail holds the value of the "staff_email" field.
 	StaffEmail string `json:"staff_email,omitempty"`

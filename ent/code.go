@@ -27,13 +27,13 @@ type Code struct {
 	SealedHolder []byte `json:"sealed_holder,omitempty"`
 	// Holder holds the value of the "holder" field.
 	Holder string `json:"holder,omitempty"`
-	// Of a backup code.
+	// The lock of a backup code; empty: the code has doors.
 	LockID string `json:"lock_id,omitempty"`
-	// Spaces and gates.
+	// The spaces and gates that the code opens.
 	Doors []string `json:"doors,omitempty"`
 	// Every space with a lock, in addition to doors.
 	AllRooms bool `json:"all_rooms,omitempty"`
-	// Empty: at any hour.
+	// The weekly hours of the code; empty: it opens at any hour.
 	Hours []schema.WeeklyHours `json:"hours,omitempty"`
 	// NotBefore holds the value of the "not_before" field.
 	NotBefore time.Time `json:"not_before,omitempty"`

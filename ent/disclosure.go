@@ -28,7 +28,7 @@ type Disclosure struct {
 	IntegrationID string `json:"integration_id,omitempty"`
 	// Groups holds the value of the "groups" field.
 	Groups []string `json:"groups,omitempty"`
-	// checkIn, or read.
+	// The reason of the disclosure: checkIn, or read.
 	Why string `json:"why,omitempty"`
 	// Idempotency key of the call. A repeated call with the same groups is recorded once.
 	Call string `json:"call,omitempty"`

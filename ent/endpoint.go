@@ -29,7 +29,7 @@ type Endpoint struct {
 	URL string `json:"url,omitempty"`
 	// Method holds the value of the "method" field.
 	Method string `json:"method,omitempty"`
-	// Sealed.
+	// The token that calls carry, sealed.
 	SealedToken []byte `json:"sealed_token,omitempty"`
 	// TokenPlace holds the value of the "token_place" field.
 	TokenPlace string `json:"token_place,omitempty"`

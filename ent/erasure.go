@@ -21,7 +21,7 @@ type Erasure struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// The reservation may be removed.
 	ReservationID string `json:"reservation_id,omitempty"`
-	// Of a companion; empty: the whole party and the booker.
+	// The companion whose data is erased; empty: the whole party and the booker.
 	GuestID string `json:"guest_id,omitempty"`
 	// guest, or the name of the staff credential.
 	RequestedBy string `json:"requested_by,omitempty"`

@@ -25,7 +25,7 @@ type Grant struct {
 	SpaceID string `json:"space_id,omitempty"`
 	// PlacedAt holds the value of the "placed_at" field.
 	PlacedAt time.Time `json:"placed_at,omitempty"`
-	// The space it had before; empty: none.
+	// The space before the last move; empty: the stay has not moved.
 	FromSpaceID string `json:"from_space_id,omitempty"`
 	// NotBefore holds the value of the "not_before" field.
 	NotBefore time.Time `json:"not_before,omitempty"`

@@ -21,9 +21,9 @@ type Guesses struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// BeganAt holds the value of the "began_at" field.
 	BeganAt time.Time `json:"began_at,omitempty"`
-	// Since began_at.
+	// Wrong PINs since began_at.
 	Count int `json:"count,omitempty"`
-	// In the span before that.
+	// Wrong PINs in the time span before began_at.
 	Before int `json:"before,omitempty"`
 	// AlarmedAt holds the value of the "alarmed_at" field.
 	AlarmedAt    *time.Time `json:"alarmed_at,omitempty"`

@@ -34,11 +34,11 @@ type Guest struct {
 	Complete bool `json:"complete,omitempty"`
 	// FromProfile holds the value of the "from_profile" field.
 	FromProfile bool `json:"from_profile,omitempty"`
-	// Groups of fields that the PMS may get of this guest, as the guest said, or an adult for a minor.
+	// Groups of fields that the PMS may read of this guest, as the guest decided, or an adult for a minor.
 	SharedGroups []string `json:"shared_groups,omitempty"`
 	// SharingSetAt holds the value of the "sharing_set_at" field.
 	SharingSetAt *time.Time `json:"sharing_set_at,omitempty"`
-	// Of a decision in a session that rests on two facts: that session. The decision covers only the answers given in it.
+	// The session of the decision, if a search opened it. The decision then covers only the answers given in this session.
 	SharingSession string `json:"sharing_session,omitempty"`
 	// The guest who decided.
 	SharingBy string `json:"sharing_by,omitempty"`

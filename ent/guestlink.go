@@ -21,11 +21,11 @@ type GuestLink struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
-	// Of a companion; empty: the booker's link.
+	// The companion whom the link is for; empty: the booker.
 	GuestID string `json:"guest_id,omitempty"`
-	// Keyed hash. The link itself is not stored.
+	// Keyed hash of the link, which is not stored.
 	MAC []byte `json:"mac,omitempty"`
-	// Keyed hash of the address it went to; empty: it was not mailed.
+	// Keyed hash of the address that the link was mailed to; empty: it was not mailed.
 	AddressMAC []byte `json:"address_mac,omitempty"`
 	// The session that made the link, at a kiosk or on another device of the guest; empty: the link was mailed, or shown to the main guest for a companion.
 	HandedBy string `json:"handed_by,omitempty"`

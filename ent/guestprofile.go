@@ -19,7 +19,7 @@ type GuestProfile struct {
 	ID string `json:"id,omitempty"`
 	// PropertyID holds the value of the "property_id" field.
 	PropertyID string `json:"property_id,omitempty"`
-	// Sealed with the property's key.
+	// The answers that are kept for the next stay, sealed with the property's key.
 	Person []byte `json:"person,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
 	UpdatedAt time.Time `json:"updated_at,omitempty"`

@@ -21,7 +21,7 @@ type GuestSession struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
-	// Of a companion; empty: it may act for the whole party.
+	// The companion of the session; empty: it may act for the whole party.
 	GuestID string `json:"guest_id,omitempty"`
 	// mail, door, or the id of a kiosk.
 	Origin string `json:"origin,omitempty"`

@@ -25,7 +25,7 @@ type Idempotency struct {
 	Key string `json:"key,omitempty"`
 	// RequestHash holds the value of the "request_hash" field.
 	RequestHash []byte `json:"request_hash,omitempty"`
-	// Sealed; without PIN and token. Empty where it showed a secret that is not kept.
+	// The answer, sealed, without PIN and token. Empty: it had a secret, which is not kept.
 	Answer []byte `json:"answer,omitempty"`
 	// PropertyID holds the value of the "property_id" field.
 	PropertyID string `json:"property_id,omitempty"`

@@ -26,7 +26,7 @@ type Integration struct {
 	Name string `json:"name,omitempty"`
 	// Scopes holds the value of the "scopes" field.
 	Scopes []string `json:"scopes,omitempty"`
-	// Sealed; signs each call to the partner.
+	// The secret that signs each call to the partner, sealed.
 	SigningSecret []byte `json:"signing_secret,omitempty"`
 	// PreviousSigningSecret holds the value of the "previous_signing_secret" field.
 	PreviousSigningSecret []byte `json:"previous_signing_secret,omitempty"`

@@ -17,9 +17,9 @@ type Issuer struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// Tokens bear it; only grows.
+	// The generation that new tokens have. It only grows.
 	Generation int64 `json:"generation,omitempty"`
-	// Of the status list's indexes, the next to look at.
+	// The next index of the status list to try.
 	NextNumber int64 `json:"next_number,omitempty"`
 	// ListNumber holds the value of the "list_number" field.
 	ListNumber int64 `json:"list_number,omitempty"`
@@ -27,7 +27,7 @@ type Issuer struct {
 	List []byte `json:"list,omitempty"`
 	// The id of the key that signed it.
 	ListKey string `json:"list_key,omitempty"`
-	// Of what it says.
+	// The digest of the content of the list.
 	ListDigest []byte `json:"list_digest,omitempty"`
 	// ListAt holds the value of the "list_at" field.
 	ListAt time.Time `json:"list_at,omitempty"`
@@ -35,7 +35,7 @@ type Issuer struct {
 	KeySetVersion int64 `json:"key_set_version,omitempty"`
 	// KeySetAt holds the value of the "key_set_at" field.
 	KeySetAt time.Time `json:"key_set_at,omitempty"`
-	// Tokens made under an older key set count for nothing: the key was replaced at once.
+	// The oldest key set whose tokens are valid. It grows when a key is replaced at once.
 	LeastVersion int64 `json:"least_version,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`

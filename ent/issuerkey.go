@@ -19,7 +19,7 @@ type IssuerKey struct {
 	ID string `json:"id,omitempty"`
 	// PropertyID holds the value of the "property_id" field.
 	PropertyID string `json:"property_id,omitempty"`
-	// As documents name it, in hexadecimal.
+	// The id of the key in signed documents, in hexadecimal.
 	KeyID string `json:"key_id,omitempty"`
 	// Sealed holds the value of the "sealed" field.
 	Sealed []byte `json:"sealed,omitempty"`

@@ -20,7 +20,7 @@ type KeyStatus struct {
 	ID string `json:"id,omitempty"`
 	// PropertyID holds the value of the "property_id" field.
 	PropertyID string `json:"property_id,omitempty"`
-	// The index.
+	// The index of the entry in the status list.
 	Number int64 `json:"number,omitempty"`
 	// PhoneID holds the value of the "phone_id" field.
 	PhoneID string `json:"phone_id,omitempty"`

@@ -29,7 +29,7 @@ type Kiosk struct {
 	CodeExpiresAt *time.Time `json:"code_expires_at,omitempty"`
 	// Keyed hash of the tablet's token.
 	MAC *[]byte `json:"mac,omitempty"`
-	// SubjectPublicKeyInfo.
+	// The public key of the tablet, as SubjectPublicKeyInfo.
 	PublicKey []byte `json:"public_key,omitempty"`
 	// EnrolledAt holds the value of the "enrolled_at" field.
 	EnrolledAt *time.Time `json:"enrolled_at,omitempty"`

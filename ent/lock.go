@@ -30,11 +30,11 @@ type Lock struct {
 	Kind string `json:"kind,omitempty"`
 	// BridgeID holds the value of the "bridge_id" field.
 	BridgeID string `json:"bridge_id,omitempty"`
-	// As the driver of the bridge knows it.
+	// The address of the lock at the driver of its bridge.
 	Address string `json:"address,omitempty"`
 	// Model holds the value of the "model" field.
 	Model string `json:"model,omitempty"`
-	// The space or gate it locks.
+	// The space or gate whose door has the lock.
 	DoorID *string `json:"door_id,omitempty"`
 	// When the lock was put on this door, or taken off; unset: it was never moved.
 	DoorSince *time.Time `json:"door_since,omitempty"`
@@ -42,7 +42,7 @@ type Lock struct {
 	Capabilities slot.Capabilities `json:"capabilities,omitempty"`
 	// Status holds the value of the "status" field.
 	Status schema.LockStatus `json:"status,omitempty"`
-	// The last one drawn for a slot of this lock.
+	// The last generation that was generated for a slot of this lock.
 	Generation int64 `json:"generation,omitempty"`
 	// UnreachedAt holds the value of the "unreached_at" field.
 	UnreachedAt *time.Time `json:"unreached_at,omitempty"`

@@ -32,7 +32,7 @@ type Mail struct {
 	Address []byte `json:"address,omitempty"`
 	// Keyed hash of the recipient of the latest attempt.
 	AddressMAC []byte `json:"address_mac,omitempty"`
-	// Of a mail to staff or to join a property. No PIN, no secret and no guest data.
+	// The parameters of a mail to staff or of an invitation to join, without PIN, secret and guest data.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// State holds the value of the "state" field.
 	State string `json:"state,omitempty"`
@@ -42,7 +42,7 @@ type Mail struct {
 	Failure string `json:"failure,omitempty"`
 	// What the mail server answered. It may repeat a part of an address.
 	Reply []byte `json:"reply,omitempty"`
-	// Of a mail in the mailbox: sealed with the property's key.
+	// The text of a mail in the mailbox, sealed with the property's key.
 	Text []byte `json:"text,omitempty"`
 	// SentAt holds the value of the "sent_at" field.
 	SentAt *time.Time `json:"sent_at,omitempty"`

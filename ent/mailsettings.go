@@ -27,7 +27,7 @@ type MailSettings struct {
 	Security string `json:"security,omitempty"`
 	// User holds the value of the "user" field.
 	User string `json:"user,omitempty"`
-	// Sealed with the property's key.
+	// The password of the mail server, sealed with the property's key.
 	Password []byte `json:"password,omitempty"`
 	// FromAddress holds the value of the "from_address" field.
 	FromAddress string `json:"from_address,omitempty"`

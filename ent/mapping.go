@@ -25,9 +25,9 @@ type Mapping struct {
 	ExternalID string `json:"external_id,omitempty"`
 	// SpaceID holds the value of the "space_id" field.
 	SpaceID string `json:"space_id,omitempty"`
-	// As the partner called it when it was mapped.
+	// The partner's name of the space when it was mapped.
 	Name string `json:"name,omitempty"`
-	// As the partner typed it when it was mapped.
+	// The partner's type of the space when it was mapped.
 	Type string `json:"type,omitempty"`
 	// The partner's room of a bed when it was mapped; null or empty: it sent none.
 	ParentExternalID string `json:"parent_external_id,omitempty"`

@@ -22,7 +22,7 @@ type Notice struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// Kind holds the value of the "kind" field.
 	Kind string `json:"kind,omitempty"`
-	// The id it is about.
+	// The id of the object that the notice is about.
 	Subject string `json:"subject,omitempty"`
 	// The parameters of its text, which the API renders.
 	Parameters map[string]interface{} `json:"parameters,omitempty"`

@@ -21,7 +21,7 @@ type Passkey struct {
 	PersonID string `json:"person_id,omitempty"`
 	// Keyed hash of the credential's id.
 	MAC []byte `json:"mac,omitempty"`
-	// Sealed: id, public key, flags and sign count.
+	// The id, public key, flags and sign count of the passkey, sealed.
 	Credential []byte `json:"credential,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`

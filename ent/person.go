@@ -17,15 +17,15 @@ type Person struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// Keyed hash of the folded address.
+	// Keyed hash of the address in lower case.
 	EmailMAC []byte `json:"email_mac,omitempty"`
-	// Sealed.
+	// The address, sealed.
 	Email []byte `json:"email,omitempty"`
-	// Sealed.
+	// The name, sealed.
 	Name []byte `json:"name,omitempty"`
-	// Argon2id, in PHC format.
+	// The hash of the password: Argon2id, in PHC format.
 	Password string `json:"password,omitempty"`
-	// Sealed.
+	// The secret of the second factor, sealed.
 	TotpSecret []byte `json:"totp_secret,omitempty"`
 	// TotpConfirmedAt holds the value of the "totp_confirmed_at" field.
 	TotpConfirmedAt *time.Time `json:"totp_confirmed_at,omitempty"`

@@ -23,7 +23,7 @@ type PersonInvitation struct {
 	MAC []byte `json:"mac,omitempty"`
 	// NULL: the owner chooses the address.
 	EmailMAC []byte `json:"email_mac,omitempty"`
-	// Sealed.
+	// The address, sealed.
 	Email []byte `json:"email,omitempty"`
 	// Role holds the value of the "role" field.
 	Role string `json:"role,omitempty"`

@@ -25,13 +25,13 @@ type Phone struct {
 	Session *string `json:"session,omitempty"`
 	// The companion whose phone it is; empty: the main guest. Null in rows of former versions: see the session.
 	GuestID *string `json:"guest_id,omitempty"`
-	// What the guest calls it.
+	// The name that the guest gave to the phone.
 	Label []byte `json:"label,omitempty"`
-	// COSE_Key.
+	// The public key of the phone, as a COSE_Key.
 	Key []byte `json:"key,omitempty"`
 	// KeyID holds the value of the "key_id" field.
 	KeyID string `json:"key_id,omitempty"`
-	// Random, one per stay.
+	// The random name of the phone in tokens, one for each stay.
 	Subject string `json:"subject,omitempty"`
 	// The time of the last challenge that was answered, in microseconds: a challenge is good once.
 	ChallengeAt int64 `json:"challenge_at,omitempty"`

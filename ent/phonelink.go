@@ -25,7 +25,7 @@ type PhoneLink struct {
 	Session *string `json:"session,omitempty"`
 	// The companion who made the link; empty: the main guest or staff.
 	GuestID *string `json:"guest_id,omitempty"`
-	// Keyed hash. The link itself is shown once and not kept.
+	// Keyed hash of the link, which is shown once and not stored.
 	MAC []byte `json:"mac,omitempty"`
 	// ExpiresAt holds the value of the "expires_at" field.
 	ExpiresAt time.Time `json:"expires_at,omitempty"`

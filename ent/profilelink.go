@@ -21,7 +21,7 @@ type ProfileLink struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ProfileID holds the value of the "profile_id" field.
 	ProfileID string `json:"profile_id,omitempty"`
-	// Keyed hash. The link itself is not stored.
+	// Keyed hash of the link, which is not stored.
 	MAC []byte `json:"mac,omitempty"`
 	// Keyed hash of the token of the device that bound the link.
 	SessionMAC []byte `json:"session_mac,omitempty"`

@@ -39,7 +39,7 @@ type Property struct {
 	OwingPolicy string `json:"owing_policy,omitempty"`
 	// OwingThresholdMinor holds the value of the "owing_threshold_minor" field.
 	OwingThresholdMinor int64 `json:"owing_threshold_minor,omitempty"`
-	// Staff prove again who they are before they open doors or change or show access.
+	// Staff must sign in again (step up) before they open doors or change or show access.
 	AccessStepUp bool `json:"access_step_up,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`

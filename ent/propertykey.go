@@ -16,7 +16,7 @@ import (
 type PropertyKey struct {
 	config `json:"-"`
 	// ID of the ent.
-	// The property; empty for what belongs to none.
+	// The property; empty: the key of the installation.
 	ID string `json:"id,omitempty"`
 	// Tink keyset under the key-encryption key.
 	Sealed []byte `json:"sealed,omitempty"`

@@ -21,7 +21,7 @@ type RegisterEntry struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// The guest may be deleted.
 	GuestID string `json:"guest_id,omitempty"`
-	// The country rule.
+	// The country rule under which the form is kept.
 	Law string `json:"law,omitempty"`
 	// YYYY-MM-DD in the property's zone.
 	ArrivalOn string `json:"arrival_on,omitempty"`

@@ -78,7 +78,7 @@ type Reservation struct {
 	FoldedChannelNumber *string `json:"folded_channel_number,omitempty"`
 	// OwnSpaceID holds the value of the "own_space_id" field.
 	OwnSpaceID *string `json:"own_space_id,omitempty"`
-	// The partner's space that counts: the bed or room, else its parent.
+	// The partner's id of the space that is mapped: the bed or room, else its parent.
 	SpaceKey string `json:"space_key,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`

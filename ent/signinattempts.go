@@ -21,7 +21,7 @@ type SignInAttempts struct {
 	BeganAt time.Time `json:"began_at,omitempty"`
 	// LastAt holds the value of the "last_at" field.
 	LastAt time.Time `json:"last_at,omitempty"`
-	// Since began_at.
+	// Failed attempts since began_at.
 	Count        int `json:"count,omitempty"`
 	selectValues sql.SelectValues
 }

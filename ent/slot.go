@@ -31,7 +31,7 @@ type Slot struct {
 	Present bool `json:"present,omitempty"`
 	// The grant or code that has the slot; empty: the slot is free.
 	GrantID string `json:"grant_id,omitempty"`
-	// The first generation of the current grant: a code typed of an older one was another's.
+	// The first generation of the current grant. A typed code of an older generation belonged to another grant.
 	Since int64 `json:"since,omitempty"`
 	// PinID holds the value of the "pin_id" field.
 	PinID string `json:"pin_id,omitempty"`
@@ -39,23 +39,23 @@ type Slot struct {
 	DoorID string `json:"door_id,omitempty"`
 	// The space of the stay when the code was placed.
 	StaySpaceID string `json:"stay_space_id,omitempty"`
-	// Sealed under (slot, generation).
+	// The PIN, sealed for this slot and generation.
 	Pin []byte `json:"pin,omitempty"`
 	// NotBefore holds the value of the "not_before" field.
 	NotBefore *time.Time `json:"not_before,omitempty"`
 	// NotAfter holds the value of the "not_after" field.
 	NotAfter *time.Time `json:"not_after,omitempty"`
-	// The windows that follow.
+	// The windows after the first one.
 	Later []schema.SlotWindow `json:"later,omitempty"`
 	// The id of a code for one use; empty: the code serves any number of times.
 	Once string `json:"once,omitempty"`
 	// The enrolment of the bridge that received a code and has not reported its removal.
 	Claimant string `json:"claimant,omitempty"`
-	// An earlier claimant's code may still be there.
+	// The slot may still hold a code that an earlier claimant wrote.
 	Inherited bool `json:"inherited,omitempty"`
 	// The lock may still hold the code of an older generation.
 	Former bool `json:"former,omitempty"`
-	// The lock holds a code there that Latchkey did not set.
+	// The slot holds a code that Latchkey did not set.
 	Foreign bool `json:"foreign,omitempty"`
 	// Evidence holds the value of the "evidence" field.
 	Evidence string `json:"evidence,omitempty"`

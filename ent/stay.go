@@ -23,11 +23,11 @@ type Stay struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// ReservationID holds the value of the "reservation_id" field.
 	ReservationID string `json:"reservation_id,omitempty"`
-	// As the guest says; 0: as the PMS says.
+	// The number of adults that the guest entered; 0: the number of the PMS counts.
 	AdultCount int `json:"adult_count,omitempty"`
 	// ChildCount holds the value of the "child_count" field.
 	ChildCount int `json:"child_count,omitempty"`
-	// The guest has said who stays.
+	// The guest has entered who stays.
 	PartySet bool `json:"party_set,omitempty"`
 	// ArrivalTime holds the value of the "arrival_time" field.
 	ArrivalTime string `json:"arrival_time,omitempty"`
@@ -55,7 +55,7 @@ type Stay struct {
 	NextAskAt *time.Time `json:"next_ask_at,omitempty"`
 	// Idempotency key of the latest checkIn call.
 	AttemptKey string `json:"attempt_key,omitempty"`
-	// The guest's session that pressed last for this attempt. Of sessions that rest on two facts, only this one gets the PIN.
+	// The guest's session that called last for this attempt. Of sessions that a search opened, only this one gets the PIN.
 	AttemptSession string `json:"attempt_session,omitempty"`
 	// calling, accepted, refused or atDesk.
 	AttemptState string `json:"attempt_state,omitempty"`

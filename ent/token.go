@@ -19,7 +19,7 @@ type Token struct {
 	ID string `json:"id,omitempty"`
 	// client, access, apiKey, operator, session (of an operator) or staff.
 	Kind string `json:"kind,omitempty"`
-	// Keyed hash. The token itself is shown once and not kept.
+	// Keyed hash of the token, which is shown once and not stored.
 	MAC []byte `json:"mac,omitempty"`
 	// Hint holds the value of the "hint" field.
 	Hint string `json:"hint,omitempty"`

@@ -27,9 +27,9 @@ type Webhook struct {
 	URL string `json:"url,omitempty"`
 	// The kinds of events that it receives; all: every kind.
 	Kinds []string `json:"kinds,omitempty"`
-	// Sealed; signs each message.
+	// The secret that signs each message, sealed.
 	Secret []byte `json:"secret,omitempty"`
-	// Sealed; also signs until previous_until.
+	// The previous secret, which also signs until previous_until, sealed.
 	PreviousSecret []byte `json:"previous_secret,omitempty"`
 	// PreviousUntil holds the value of the "previous_until" field.
 	PreviousUntil *time.Time `json:"previous_until,omitempty"`
@@ -47,7 +47,7 @@ type Webhook struct {
 	LastError string `json:"last_error,omitempty"`
 	// The last failure for staff, which the API renders; null: only last_error is known.
 	LastProblem message.Message `json:"last_problem,omitempty"`
-	// Events that were given up.
+	// The number of events that were given up.
 	GivenUp int `json:"given_up,omitempty"`
 	// GivenUpAt holds the value of the "given_up_at" field.
 	GivenUpAt *time.Time `json:"given_up_at,omitempty"`

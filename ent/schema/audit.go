@@ -47,8 +47,8 @@ func (AuditHead) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
 		property(),
-		field.Int64("seq").Annotations(none).Comment("Of the last entry."),
-		field.Bytes("hash").Annotations(none).Comment("Of the last entry."),
+		field.Int64("seq").Annotations(none).Comment("The number of the last entry."),
+		field.Bytes("hash").Annotations(none).Comment("The hash of the last entry."),
 		field.Int64("cut").Annotations(none).Default(0).Comment("The last entry that was deleted because of its age; 0: none."),
 		field.Bytes("cut_hash").Annotations(none).Comment("The hash of that entry."),
 		field.Bytes("mac").Annotations(none).Comment("Keyed hash of the columns above. Empty: the row was damaged once."),

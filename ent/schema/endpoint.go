@@ -26,7 +26,7 @@ func (Endpoint) Fields() []ent.Field {
 		field.String("action").Annotations(none).MaxRuneLen(32).Immutable(),
 		field.String("url").Annotations(none).MaxRuneLen(2048),
 		field.String("method").Annotations(none).MaxRuneLen(8),
-		field.Bytes("sealed_token").Annotations(sealed(secret)).Comment("Sealed."),
+		field.Bytes("sealed_token").Annotations(sealed(secret)).Comment("The token that calls carry, sealed."),
 		field.String("token_place").Annotations(none).MaxRuneLen(8),
 		field.Int("failures").Annotations(none).Default(0),
 		maybe("last_success_at"),

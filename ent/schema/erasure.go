@@ -22,7 +22,7 @@ func (Erasure) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable().Comment("The reservation may be removed."),
-		field.String("guest_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Of a companion; empty: the whole party and the booker."),
+		field.String("guest_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("The companion whose data is erased; empty: the whole party and the booker."),
 		field.String("requested_by").Annotations(plain("The name of a member of staff, for the proof.")).MaxRuneLen(100).Immutable().Comment("guest, or the name of the staff credential."),
 		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash of the receipt, which shows how far the erasure is."),
 		field.String("mail_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The mail that confirms the request. It is erased with the rest."),

@@ -24,7 +24,7 @@ func (Grant) Fields() []ent.Field {
 		field.String("reservation_id").Annotations(row).MaxRuneLen(40).Immutable(),
 		field.String("space_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The space of the stay, through the mapping."),
 		moment("placed_at"), // when it came to that space
-		field.String("from_space_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The space it had before; empty: none."),
+		field.String("from_space_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The space before the last move; empty: the stay has not moved."),
 		moment("not_before"),
 		moment("not_after"),
 		field.String("pin_id").Annotations(row).MaxRuneLen(40).Default("").Comment("The PIN for all doors; empty where each has its own."),

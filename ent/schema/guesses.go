@@ -18,8 +18,8 @@ func (Guesses) Fields() []ent.Field {
 		id(),
 		property(),
 		moment("began_at"),
-		field.Int("count").Annotations(none).Default(0).Comment("Since began_at."),
-		field.Int("before").Annotations(none).Default(0).Comment("In the span before that."),
+		field.Int("count").Annotations(none).Default(0).Comment("Wrong PINs since began_at."),
+		field.Int("before").Annotations(none).Default(0).Comment("Wrong PINs in the time span before began_at."),
 		maybe("alarmed_at"),
 	}
 }

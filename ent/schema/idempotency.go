@@ -24,7 +24,7 @@ func (Idempotency) Fields() []ent.Field {
 		field.String("method").Annotations(pseudonym).MaxRuneLen(128).Immutable(),
 		field.String("key").Annotations(pseudonym).MaxRuneLen(255).Immutable(),
 		field.Bytes("request_hash").Annotations(hashed(privacy.Pseudonym)).Immutable(),
-		field.Bytes("answer").Annotations(sealed(privacy.Pseudonym)).Comment("Sealed; without PIN and token. Empty where it showed a secret that is not kept."),
+		field.Bytes("answer").Annotations(sealed(privacy.Pseudonym)).Comment("The answer, sealed, without PIN and token. Empty: it had a secret, which is not kept."),
 		field.String("property_id").Annotations(row).MaxRuneLen(40).Default("").Immutable(),
 		moment("expires_at"),
 		created(),

@@ -24,7 +24,7 @@ func (Integration) Fields() []ent.Field {
 		field.String("app_id").Annotations(row).MaxRuneLen(40).Optional().Nillable().Immutable().Comment("Absent for the built-in integration, which the api-keys of the property belong to."),
 		field.String("name").Annotations(none).MaxRuneLen(255),
 		field.Strings("scopes").Annotations(none),
-		field.Bytes("signing_secret").Annotations(sealed(secret)).Optional().Comment("Sealed; signs each call to the partner."),
+		field.Bytes("signing_secret").Annotations(sealed(secret)).Optional().Comment("The secret that signs each call to the partner, sealed."),
 		field.Bytes("previous_signing_secret").Annotations(sealed(secret)).Optional(),
 		maybe("spaces_read_at"),
 		maybe("spaces_tried_at"),

@@ -18,16 +18,16 @@ func (Issuer) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
-		field.Int64("generation").Annotations(none).Default(1).Comment("Tokens bear it; only grows."),
-		field.Int64("next_number").Annotations(none).Default(0).Comment("Of the status list's indexes, the next to look at."),
+		field.Int64("generation").Annotations(none).Default(1).Comment("The generation that new tokens have. It only grows."),
+		field.Int64("next_number").Annotations(none).Default(0).Comment("The next index of the status list to try."),
 		field.Int64("list_number").Annotations(none).Default(0),
 		field.Bytes("list").Annotations(pseudonym).Optional().Comment("The status list, signed."),
 		field.String("list_key").Annotations(none).MaxRuneLen(16).Default("").Comment("The id of the key that signed it."),
-		field.Bytes("list_digest").Annotations(none).Optional().Comment("Of what it says."),
+		field.Bytes("list_digest").Annotations(none).Optional().Comment("The digest of the content of the list."),
 		moment("list_at"),
 		field.Int64("key_set_version").Annotations(none).Default(0),
 		moment("key_set_at"),
-		field.Int64("least_version").Annotations(none).Default(0).Comment("Tokens made under an older key set count for nothing: the key was replaced at once."),
+		field.Int64("least_version").Annotations(none).Default(0).Comment("The oldest key set whose tokens are valid. It grows when a key is replaced at once."),
 		created(),
 	}
 }
@@ -44,7 +44,7 @@ func (IssuerKey) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("key_id").Annotations(row).MaxRuneLen(16).Immutable().Comment("As documents name it, in hexadecimal."),
+		field.String("key_id").Annotations(row).MaxRuneLen(16).Immutable().Comment("The id of the key in signed documents, in hexadecimal."),
 		field.Bytes("sealed").Annotations(sealed(secret)).Optional(),
 		created(),
 	}

@@ -20,8 +20,8 @@ func (Mapping) Fields() []ent.Field {
 		field.String("integration_id").Annotations(row).MaxRuneLen(40).Immutable(),
 		field.String("external_id").Annotations(row).MaxRuneLen(255).Immutable(),
 		field.String("space_id").Annotations(row).MaxRuneLen(40),
-		field.String("name").Annotations(none).MaxRuneLen(255).Comment("As the partner called it when it was mapped."),
-		field.String("type").Annotations(none).MaxRuneLen(8).Comment("As the partner typed it when it was mapped."),
+		field.String("name").Annotations(none).MaxRuneLen(255).Comment("The partner's name of the space when it was mapped."),
+		field.String("type").Annotations(none).MaxRuneLen(8).Comment("The partner's type of the space when it was mapped."),
 		field.String("parent_external_id").Annotations(none).MaxRuneLen(255).Optional().Comment("The partner's room of a bed when it was mapped; null or empty: it sent none."),
 		created(),
 	}

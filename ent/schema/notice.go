@@ -22,7 +22,7 @@ func (Notice) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("kind").Annotations(pseudonym).MaxRuneLen(64).Immutable(),
-		field.String("subject").Annotations(pseudonym).MaxRuneLen(64).Immutable().Comment("The id it is about."),
+		field.String("subject").Annotations(pseudonym).MaxRuneLen(64).Immutable().Comment("The id of the object that the notice is about."),
 		field.JSON("parameters", map[string]any{}).Annotations(pseudonym).Optional().Comment("The parameters of its text, which the API renders."),
 		field.String("text").Annotations(pseudonym).MaxRuneLen(1024).Immutable().Comment("The text of a notice that was stored without parameters, or empty."),
 		field.String("once_key").Annotations(pseudonym).MaxRuneLen(400).Optional().Nillable().Unique().Comment("The notice is created once while its cause lasts."),

@@ -17,11 +17,11 @@ func (Person) Annotations() []schema.Annotation { return table("people", aboutSt
 func (Person) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
-		field.Bytes("email_mac").Annotations(hashed(personal)).Immutable().Unique().Comment("Keyed hash of the folded address."),
-		field.Bytes("email").Annotations(sealed(personal)).Immutable().Comment("Sealed."),
-		field.Bytes("name").Annotations(sealed(personal)).Comment("Sealed."),
-		field.String("password").Annotations(hashed(secret)).MaxRuneLen(255).Comment("Argon2id, in PHC format."),
-		field.Bytes("totp_secret").Annotations(sealed(secret)).Optional().Comment("Sealed."),
+		field.Bytes("email_mac").Annotations(hashed(personal)).Immutable().Unique().Comment("Keyed hash of the address in lower case."),
+		field.Bytes("email").Annotations(sealed(personal)).Immutable().Comment("The address, sealed."),
+		field.Bytes("name").Annotations(sealed(personal)).Comment("The name, sealed."),
+		field.String("password").Annotations(hashed(secret)).MaxRuneLen(255).Comment("The hash of the password: Argon2id, in PHC format."),
+		field.Bytes("totp_secret").Annotations(sealed(secret)).Optional().Comment("The secret of the second factor, sealed."),
 		maybe("totp_confirmed_at"),
 		field.Int64("totp_step").Annotations(pseudonym).Default(0).Comment("The step of the last code that was used."),
 		maybe("disabled_at"),
@@ -120,7 +120,7 @@ func (PersonInvitation) Fields() []ent.Field {
 		field.String("property_id").Annotations(row).MaxRuneLen(40).Optional().Immutable().Comment("NULL: the owner creates the property."),
 		field.Bytes("mac").Annotations(hashed(secret)).Unique().Comment("Keyed hash of the secret."),
 		field.Bytes("email_mac").Annotations(hashed(personal)).Optional().Immutable().Comment("NULL: the owner chooses the address."),
-		field.Bytes("email").Annotations(sealed(personal)).Optional().Immutable().Comment("Sealed."),
+		field.Bytes("email").Annotations(sealed(personal)).Optional().Immutable().Comment("The address, sealed."),
 		field.String("role").Annotations(pseudonym).MaxRuneLen(16),
 		field.String("invited_by").Annotations(pseudonym).MaxRuneLen(80),
 		field.Int("round").Annotations(pseudonym).Default(0).Comment("How often the link was replaced."),
@@ -164,7 +164,7 @@ func (SignInAttempts) Fields() []ent.Field {
 		field.String("id").Annotations(hashed(personal)).MaxRuneLen(64).Immutable(),
 		moment("began_at"),
 		moment("last_at"),
-		field.Int("count").Annotations(pseudonym).Default(0).Comment("Since began_at."),
+		field.Int("count").Annotations(pseudonym).Default(0).Comment("Failed attempts since began_at."),
 	}
 }
 
@@ -182,7 +182,7 @@ func (Passkey) Fields() []ent.Field {
 		id(),
 		field.String("person_id").Annotations(row).MaxRuneLen(40).Immutable(),
 		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash of the credential's id."),
-		field.Bytes("credential").Annotations(sealed(secret)).Comment("Sealed: id, public key, flags and sign count."),
+		field.Bytes("credential").Annotations(sealed(secret)).Comment("The id, public key, flags and sign count of the passkey, sealed."),
 		field.String("name").Annotations(pseudonym).MaxRuneLen(60),
 		maybe("used_at"),
 		created(),

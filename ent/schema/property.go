@@ -27,7 +27,7 @@ func (Property) Fields() []ent.Field {
 		field.Bool("backup_codes").Annotations(none).Default(false).Comment("Each lock on a door keeps two codes for when nothing else opens it."),
 		field.String("owing_policy").Annotations(none).MaxRuneLen(16).Default("block"),
 		field.Int64("owing_threshold_minor").Annotations(none).Default(0),
-		field.Bool("access_step_up").Annotations(none).Default(true).Comment("Staff prove again who they are before they open doors or change or show access."),
+		field.Bool("access_step_up").Annotations(none).Default(true).Comment("Staff must sign in again (step up) before they open doors or change or show access."),
 		created(),
 		maybe("deleting_at"),
 	}

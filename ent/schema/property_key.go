@@ -18,7 +18,7 @@ func (PropertyKey) Annotations() []schema.Annotation {
 func (PropertyKey) Fields() []ent.Field {
 	return []ent.Field{
 
-		field.String("id").Annotations(row).MaxRuneLen(40).Immutable().Comment("The property; empty for what belongs to none."),
+		field.String("id").Annotations(row).MaxRuneLen(40).Immutable().Comment("The property; empty: the key of the installation."),
 		field.Bytes("sealed").Annotations(sealed(secret)).Comment("Tink keyset under the key-encryption key."),
 		created(),
 	}

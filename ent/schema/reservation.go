@@ -51,7 +51,7 @@ func (Reservation) Fields() []ent.Field {
 		text("folded_number", 255, pseudonym), // the number without spaces in upper case, if it mixes cases or has spaces
 		text("folded_channel_number", 255, pseudonym),
 		text("own_space_id", 40, row),
-		field.String("space_key").Annotations(pseudonym).MaxRuneLen(255).Default("").Comment("The partner's space that counts: the bed or room, else its parent."),
+		field.String("space_key").Annotations(pseudonym).MaxRuneLen(255).Default("").Comment("The partner's id of the space that is mapped: the bed or room, else its parent."),
 		created(),
 		moment("updated_at"),
 		field.Time("plan_due_at").Annotations(row).Optional().Nillable().SchemaType(momentType).Comment("When the access has to be planned again after a change of the property; unset: it is planned."),

@@ -19,7 +19,7 @@ func (Token) Fields() []ent.Field {
 
 		id(),
 		field.String("kind").Annotations(pseudonym).MaxRuneLen(16).Immutable().Comment("client, access, apiKey, operator, session (of an operator) or staff."),
-		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash. The token itself is shown once and not kept."),
+		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash of the token, which is shown once and not stored."),
 		field.String("hint").Annotations(pseudonym).MaxRuneLen(16).Immutable(),
 		field.String("name").Annotations(plain("Staff choose the name, such as a first name or a trade.")).MaxRuneLen(255).Default(""),
 		field.String("property_id").Annotations(row).MaxRuneLen(40).Optional().Immutable(),
