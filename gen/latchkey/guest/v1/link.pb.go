@@ -490,8 +490,8 @@ type Session struct {
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	// The reservation.
 	StayId string `protobuf:"bytes,2,opt,name=stay_id,json=stayId,proto3" json:"stay_id,omitempty"`
-	// When it ends, as far as known: a session of a mailed link lasts until a week after the stay, also if the PMS prolongs the stay. One of two facts
-	// ends after two hours, but lasts as long as that of a link if its device checks the guest in.
+	// When the session ends, as far as known. A session that a mailed link opened ends a week after the stay, also if the PMS prolongs the stay. A
+	// session that a search opened (FindStay) ends after two hours, unless its device checks the guest in: then it ends a week after the stay too.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// The property whose profile the session opens. Then stay_id is empty. Otherwise empty.
 	ProfilePropertyId string `protobuf:"bytes,4,opt,name=profile_property_id,json=profilePropertyId,proto3" json:"profile_property_id,omitempty"`

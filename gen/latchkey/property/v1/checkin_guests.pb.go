@@ -272,7 +272,7 @@ type GuestData struct {
 	Person *v1.Person `protobuf:"bytes,2,opt,name=person,proto3" json:"person,omitempty"`
 	// The groups that the guest shares with the PMS.
 	SharedGroups []string `protobuf:"bytes,3,rep,name=shared_groups,json=sharedGroups,proto3" json:"shared_groups,omitempty"`
-	// When the guest signed these answers on a screen. Absent: not, or an answer changed since.
+	// When the guest signed these answers on a screen. Absent: the guest has not signed, or has changed an answer since.
 	SignedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
 	// How many answers are stored that the caller's role does not see.
 	Withheld      int32 `protobuf:"varint,5,opt,name=withheld,proto3" json:"withheld,omitempty"`

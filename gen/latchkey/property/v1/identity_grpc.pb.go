@@ -31,8 +31,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// IdentityService signs people in with their account at the identity provider that the operator named (OpenID Connect). The sign-in stands for the
-// password: a second factor is still asked for. Each ceremony has two calls: the first answers with the address at the provider, the second takes
+// IdentityService signs people in with their account at the identity provider that the operator named (OpenID Connect). The sign-in takes
+// the place of the password: a second factor is still asked for. Each ceremony has two calls: the first answers with the address at the provider, the second takes
 // what the provider sent back with the browser, within ten minutes and once. 409 identityProviderMissing without a provider, 503
 // identityProviderUnavailable if it does not answer as it should.
 type IdentityServiceClient interface {
@@ -130,8 +130,8 @@ func (c *identityServiceClient) DeleteIdentityLink(ctx context.Context, in *Dele
 // All implementations must embed UnimplementedIdentityServiceServer
 // for forward compatibility.
 //
-// IdentityService signs people in with their account at the identity provider that the operator named (OpenID Connect). The sign-in stands for the
-// password: a second factor is still asked for. Each ceremony has two calls: the first answers with the address at the provider, the second takes
+// IdentityService signs people in with their account at the identity provider that the operator named (OpenID Connect). The sign-in takes
+// the place of the password: a second factor is still asked for. Each ceremony has two calls: the first answers with the address at the provider, the second takes
 // what the provider sent back with the browser, within ten minutes and once. 409 identityProviderMissing without a provider, 503
 // identityProviderUnavailable if it does not answer as it should.
 type IdentityServiceServer interface {

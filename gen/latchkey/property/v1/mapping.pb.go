@@ -488,7 +488,7 @@ type MappingPreview struct {
 	Reservations int32 `protobuf:"varint,1,opt,name=reservations,proto3" json:"reservations,omitempty"`
 	// The next of those whose doors change, at most 20, by their arrival.
 	Stays []*PreviewedStay `protobuf:"bytes,2,rep,name=stays,proto3" json:"stays,omitempty"`
-	// Of how many of the reservations the doors change.
+	// The number of those reservations whose doors change.
 	Changed       int32 `protobuf:"varint,3,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

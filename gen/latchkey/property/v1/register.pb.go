@@ -226,7 +226,7 @@ type RegisterEntry struct {
 	DepartureOn string `protobuf:"bytes,6,opt,name=departure_on,json=departureOn,proto3" json:"departure_on,omitempty"`
 	// The answers that belong on the official form.
 	Person *v1.Person `protobuf:"bytes,7,opt,name=person,proto3" json:"person,omitempty"`
-	// The signature that was drawn on a screen: an SVG image of black lines on no ground. Empty: none.
+	// The signature that was drawn on a screen: an SVG image of black lines on a transparent background. Empty: none.
 	SignatureSvg string `protobuf:"bytes,8,opt,name=signature_svg,json=signatureSvg,proto3" json:"signature_svg,omitempty"`
 	// When it was drawn.
 	SignedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
