@@ -190,11 +190,7 @@ func Redact(rawURL string) string {
 // [Tx.Now] is the time of the call of View. Its queries may see different states of the database: see [DB.ViewShared]. A function that
 // reads takes a *Tx, so that it runs both inside and outside of a change.
 func (d *DB) View(ctx context.Context) *Tx {
-	short := ctx
-	if d.SQLite() {
-		short = context.WithoutCancel(ctx)
-	}
-	return &Tx{Client: d.read, ctx: ctx, short: short, now: d.cfg.Clock.Now().UTC().Truncate(time.Microsecond)}
+	return &Tx{Client: d.read, ctx: ctx, unwatched: d.SQLite(), now: d.cfg.Clock.Now().UTC().Truncate(time.Microsecond)}
 }
 
 // Write runs fn in a transaction. If Write returns nil, the commit is durable. If it returns an error, nothing was stored, except if

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -14,7 +15,11 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 	if err := t.ctx.Err(); err != nil {
 		return false, err
 	}
-	rows, err := t.QueryContext(t.short, statement, args...)
+	ctx := t.ctx
+	if t.unwatched {
+		ctx = context.WithoutCancel(ctx)
+	}
+	rows, err := t.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return false, err
 	}

@@ -21,13 +21,14 @@ import (
 type Tx struct {
 	*ent.Client
 	ctx     context.Context
-	short   context.Context // short is the context for ReadOne: without cancellation on SQLite, see txConn.within
 	sql     *sql.Tx
 	now     time.Time
 	notices []notice
 	conn    txConn
 	changes *changes // changes counts changed rows for Cached; nil on PostgreSQL and for reads
-	follows bool     // follows means that now comes from a clock that follows the database's clock; DatabaseNow then asks the database
+	// unwatched means that ReadOne does not watch the context during its query: in a View on SQLite, where that costs as much as the query.
+	unwatched bool
+	follows   bool // follows means that now comes from a clock that follows the database's clock; DatabaseNow then asks the database
 }
 
 // insideChange is the context key that marks the closure of a Write, so that a nested Write is refused.
@@ -40,7 +41,7 @@ var options = ent.NewClient()
 // changes is the cache of the writer's connection for Cached; nil on PostgreSQL.
 func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
 	ctx = context.WithValue(ctx, insideChange{}, true)
-	t := &Tx{ctx: ctx, short: ctx, sql: tx, now: now.UTC().Truncate(time.Microsecond), changes: changes}
+	t := &Tx{ctx: ctx, sql: tx, now: now.UTC().Truncate(time.Microsecond), changes: changes}
 	t.conn = txConn{ExecQuerier: q, change: ctx, changes: changes}
 	if changes != nil {
 		t.conn.sqlite = context.WithoutCancel(ctx)
