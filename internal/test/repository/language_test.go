@@ -118,7 +118,7 @@ func inGo(t *testing.T, file string, content []byte) (found []finding) {
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BasicLit:
-			if n.Kind == token.STRING {
+			if n.Kind == token.STRING && file != listOfWords {
 				text(n)
 			}
 		case *ast.FuncDecl:
@@ -179,7 +179,7 @@ const listOfWords = "internal/test/repository/language_test.go"
 // Text that a person reads has no banned words.
 func TestPlainLanguage(t *testing.T) {
 	for _, file := range files(t, ".go", ".md", ".proto", ".yml", ".yaml", ".service", ".html", ".css", ".js", ".ts", ".tmpl", ".txt", "") {
-		if file == "LICENSE" || file == listOfWords || generated(file) || foreign(file) {
+		if file == "LICENSE" || generated(file) || foreign(file) {
 			continue
 		}
 		content, err := os.ReadFile(filepath.Join(root, file))

@@ -25,7 +25,7 @@ var statements = map[string]string{
 
 var (
 	sqlText  = regexp.MustCompile(`^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH) [a-zA-Z(]`)
-	subquery = regexp.MustCompile(`\(SELECT `)
+	subquery = regexp.MustCompile(`(?i)\(\s*SELECT\s`)
 )
 
 func TestStatementsAreInTheirStore(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // Reasons why a package writes rows of another package, besides those that sharedRows gives itself.
 const (
 	removal = "deletes the rows of a removed stay, or detaches them from it, in the order of the foreign keys"
+	erased  = "deletes what names the guests of a stay that is removed or whose guests are erased"
 	moved   = "changes the rows of a booking whose mail address changed, in the transaction of the change"
 	erasure = "deletes the rows of a guest who is erased, in the transaction of the erasure"
 )
@@ -30,27 +31,27 @@ var sharedRows = map[string]map[string]string{
 	"Guest": {
 		"checkin":      "deletes the people of canceled stays together with their forms",
 		"conversation": "stores up to which position the messages of a guest are deleted, in the transaction that deletes them",
-		"reservation":  removal + "; " + moved + "; reopens the official forms of a stay whose days changed",
+		"reservation":  erased + "; " + moved + "; reopens the official forms of a stay whose number, state or days changed",
 	},
-	"GuestLink":    {"reservation": removal + "; " + moved},
-	"GuestSession": {"reservation": removal + "; " + moved},
+	"GuestLink":    {"reservation": erased + "; " + moved},
+	"GuestSession": {"reservation": erased + "; " + moved},
 	"Idempotency":  {"worker": "deletes expired rows, for all properties at once"},
 	"Integration":  {"space": "notes when the list of spaces was read and how often that failed, in the transaction that stores the list"},
 	"Invitation": {
 		"guest":       "makes a booker count as not invited when the links of the stay end",
 		"property":    "makes invitations due when a setting that they depend on changes",
-		"reservation": removal + "; " + moved,
+		"reservation": moved + "; makes the invitation of a new stay with the id of an erased one due, and forgets the address with the guests",
 	},
 	"Mail": {
 		"checkin":     "deletes the mails of canceled stays together with their forms",
 		"guest":       erasure,
-		"reservation": removal,
+		"reservation": erased,
 		"worker":      "cancels waiting mails with the link that a new mail replaces",
 	},
 	"Notice": {
-		"access/code": "seals the holder in a notice together with the code, for holders that a former version stored in plain text",
+		"access/code": "removes the names of holders, which a former version stored in plain text, from the notices about their codes",
 		"guest":       erasure,
-		"reservation": removal,
+		"reservation": erased,
 	},
 	"Phone": {
 		"guest":       "clears the name of the phone of a guest who is erased, whose keys remain until they are revoked",
@@ -64,8 +65,8 @@ var sharedRows = map[string]map[string]string{
 		"reservation": removal,
 	},
 	"Stay": {
-		"guest":       "stores what the guest enters in the form and in the profile",
-		"reservation": removal + "; " + moved,
+		"guest":       "creates the row when a guest first enters something, and stores what guests enter about the whole stay",
+		"reservation": erased + "; " + moved,
 	},
 }
 
@@ -98,14 +99,18 @@ func TestRowsHaveOneWriter(t *testing.T) {
 	}
 	for table, rooms := range writers {
 		owners := slices.Sorted(maps.Keys(rooms))
-		for other, why := range sharedRows[table] {
-			if rooms[other] == 0 {
-				t.Errorf("%s does not write the table %s (%s): shorten the list", other, table, why)
-			}
+		for other := range sharedRows[table] {
 			owners = slices.DeleteFunc(owners, func(room string) bool { return room == other })
 		}
 		if len(owners) != 1 {
 			t.Errorf("%v write the table %s: one package owns it, and others ask the owner", owners, table)
+		}
+	}
+	for table, others := range sharedRows {
+		for other, why := range others {
+			if writers[table][other] == 0 || why == "" {
+				t.Errorf("%s does not write the table %s, or there is no reason (%q): shorten the list", other, table, why)
+			}
 		}
 	}
 }

@@ -90,8 +90,9 @@ func main() {
 	unitchecker.Main(all...)
 }
 
-// unusedCode reports what staticcheck's U1000 finds within one package: go vet analyses a package together with its own tests, so a name that
-// only they use counts as used, as does an exported name.
+// unusedCode reports what staticcheck's U1000 finds within one package. go vet analyses a package together with its own tests, so a name that
+// only they use counts as used, as does an exported name. A name that only a file for another system uses is reported: move it to that file,
+// or give the reason in a comment "//lint:ignore unused reason".
 var unusedCode = &analysis.Analyzer{
 	Name: "unused", Doc: "code that nothing uses", Requires: []*analysis.Analyzer{unused.Analyzer.Analyzer},
 	Run: func(pass *analysis.Pass) (any, error) {
