@@ -68,9 +68,9 @@ func TestDecide(t *testing.T) {
 		{name: "reminder of a group", group: true, rooms: []Room{room("1", arrives(day), invited(8*day)), room("2", arrives(day), invited(8*day), finished), room("3", arrives(day), invited(8*day))},
 			expect: Decision{Mails: mails(remindOf("1", "3"))}},
 		{name: "reminded", group: true, rooms: []Room{room("1", arrives(day), invited(8*day), reminded), room("2", arrives(day), invited(8*day), reminded)}},
-		{name: "reminder besides a room that was invited just now", group: true, rooms: []Room{room("1", arrives(day), invited(8*day)), room("2", arrives(day), invited(time.Hour))},
+		{name: "reminder next to a room that was invited just now", group: true, rooms: []Room{room("1", arrives(day), invited(8*day)), room("2", arrives(day), invited(time.Hour))},
 			expect: Decision{Mails: mails(remindOf("1"))}},
-		{name: "reminder besides a room that was added", group: true, rooms: []Room{room("1", arrives(day), invited(8*day)), room("2", arrives(day))},
+		{name: "reminder next to a room that was added", group: true, rooms: []Room{room("1", arrives(day), invited(8*day)), room("2", arrives(day))},
 			expect: Decision{Mails: mails(remindOf("1"), invite("2"))}},
 	} {
 		s := when

@@ -121,12 +121,12 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := hotel(t, d, "A")
 		write(t, d, func(tx *db.Tx) error {
-			for _, key := range []string{"", "", "", p + "/open", p + "/stood"} {
+			for _, key := range []string{"", "", "", p + "/open", p + "/resolved"} {
 				if err := Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": key}, OnceKey: key}); err != nil {
 					return err
 				}
 			}
-			if err := Resolve(tx, p, p+"/stood"); err != nil {
+			if err := Resolve(tx, p, p+"/resolved"); err != nil {
 				return err
 			}
 			for _, step := range []struct {

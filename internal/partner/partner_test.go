@@ -122,7 +122,7 @@ func TestAuthenticate(t *testing.T) {
 		x.refused("access token as api-key", Credentials{APIKey: x.access1})
 		x.refused("two that differ", Credentials{Bearer: x.access2, AccessToken: x.access1, ClientToken: x.client})
 		x.refused("valid and junk", Credentials{Bearer: x.access1, ClientToken: "junk"})
-		x.refused("api-key besides", Credentials{Bearer: x.access1, APIKey: "junk"})
+		x.refused("api-key too", Credentials{Bearer: x.access1, APIKey: "junk"})
 	})
 }
 

@@ -102,7 +102,7 @@ func TestServesAndStops(t *testing.T) {
 			}
 		}
 		if code, _ := get(t, "http://"+n.HTTPAddr()+"/readyz"); code != http.StatusNotFound {
-			t.Errorf("partners get the operations: %d", code)
+			t.Errorf("partners can read /readyz: %d", code)
 		}
 		stopped := make(chan error, 1)
 		go func() { stopped <- n.stop() }()

@@ -74,7 +74,7 @@ func TestReadSpaces(t *testing.T) {
 		failure = fault.New(fault.Unavailable, "partnerUnavailable", "the partner's getSpaces did not answer in time")
 		for i := range 4 {
 			r, err := s.Read(t.Context(), "prp_one", "int_one")
-			if err != nil || r.Failures != i+1 || !fault.Has(fault.Err(r.Failure), "partnerUnavailable") || r.Problem.Kind != "listing.failed" {
+			if err != nil || r.Failures != i+1 || !fault.Has(fault.Err(r.Failure), "partnerUnavailable") || r.Problem.Kind != "listing.failed" || r.Failure.Message != "the partner's getSpaces did not answer in time" {
 				t.Errorf("failure %d: %+v, %v", i+1, r, err)
 			}
 		}

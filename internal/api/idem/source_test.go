@@ -126,6 +126,6 @@ func TestEveryMutationStoresItsAnswer(t *testing.T) {
 		return true
 	})
 	if mutations < 30 || others < 10 {
-		t.Errorf("checked %d calls that change something and at %d that do not", mutations, others)
+		t.Errorf("checked %d calls that change something and %d that do not", mutations, others)
 	}
 }

@@ -254,7 +254,7 @@ func TestSentenceOfTheStay(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if e := Explain(stay()); e.Reason != "" || english(e.Text) != "" || english(e.Advice) != "" {
-		t.Errorf("nothing is missing, and %+v", e)
+		t.Errorf("nothing limits the access, and %+v", e)
 	}
 }
 
