@@ -100,7 +100,7 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.Rotate
 	}
 	overlap := defaultOverlap
 	if req.OverlapMinutes != nil {
-		overlap = time.Duration(req.GetOverlapMinutes()) * time.Minute
+		overlap = convert.Minutes(req.GetOverlapMinutes())
 	}
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.RotateWebhookSecretResponse, error) {
 		row, secret, err := s.Registry.RotateWebhookSecret(tx, a.PropertyID, a.IntegrationID, req.GetId(), overlap)
@@ -136,8 +136,8 @@ func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookReq
 	if err != nil {
 		return nil, err
 	}
+	failure := partner.Failure{Text: found.Message, Problem: found.Problem}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		failure := partner.Failure{Text: found.Message, Problem: found.Problem}
 		if err := partner.RecordWebhookTest(tx, a.PropertyID, row.ID, failure); err != nil || failure.Failed() {
 			return err
 		}
@@ -145,6 +145,7 @@ func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookReq
 	})
 	return &partnerv1.TestWebhookResponse{Data: &partnerv1.WebhookTest{
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Error: convert.TextOrNil(found.Message),
+		Problem: endpointProblem(failure, chain.Reader(ctx)),
 	}}, err
 }
 

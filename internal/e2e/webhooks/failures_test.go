@@ -93,6 +93,27 @@ func TestGoneDisables(t *testing.T) {
 	}
 }
 
+// The answer to a failed test says why in English and in the language of the caller.
+func TestProblemOfATest(t *testing.T) {
+	w := e2etest.Open(t, loopback)
+	r := newReceiver(t)
+	h := register(t, w, w.Partner(), r.URL)
+	r.setAnswer(func(message) int { return http.StatusTeapot })
+	german := w.Partner().WithHeader("Accept-Language", "de")
+	o, err := w.Do(t.Context(), german, http.MethodPost, "/v1/webhooks/"+h.ID+":test", map[string]any{})
+	if err != nil || !o.OK() {
+		t.Fatal(o, err)
+	}
+	problem, _ := o.Data()["problem"].(map[string]any)
+	if o.Data()["ok"] != false || problem["kind"] == nil || problem["text"] == o.Data()["error"] || problem["text"] == "" {
+		t.Errorf("%v", o.Data())
+	}
+	r.setAnswer(func(message) int { return http.StatusOK })
+	if o, err := w.Do(t.Context(), w.Partner(), http.MethodPost, "/v1/webhooks/"+h.ID+":test", map[string]any{}); err != nil || o.Data()["problem"] != nil {
+		t.Errorf("a problem of a test that succeeded: %v, %v", o, err)
+	}
+}
+
 // Messages have a signature of both secrets until the overlap ends, and of one after a rotation without overlap.
 func TestRotationSignsWithBothSecrets(t *testing.T) {
 	w := e2etest.Open(t, loopback)

@@ -903,8 +903,10 @@ type WebhookTest struct {
 	Status int32 `protobuf:"varint,2,opt,name=status,proto3" json:"status,omitempty"`
 	// From the first packet to the end of the answer, in milliseconds.
 	LatencyMs float64 `protobuf:"fixed64,3,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
-	// Why it failed.
-	Error         *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	// Why it failed, in English.
+	Error *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
+	// Why it failed, with its text in the language of the caller. Absent: it did not fail.
+	Problem       *EndpointProblem `protobuf:"bytes,5,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -965,6 +967,13 @@ func (x *WebhookTest) GetError() string {
 		return *x.Error
 	}
 	return ""
+}
+
+func (x *WebhookTest) GetProblem() *EndpointProblem {
+	if x != nil {
+		return x.Problem
+	}
+	return nil
 }
 
 var File_latchkey_partner_v1_webhook_proto protoreflect.FileDescriptor
@@ -1035,13 +1044,14 @@ const file_latchkey_partner_v1_webhook_proto_rawDesc = "" +
 	"\x12TestWebhookRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"K\n" +
 	"\x13TestWebhookResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.WebhookTestR\x04data\"y\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.WebhookTestR\x04data\"\xb9\x01\n" +
 	"\vWebhookTest\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x05R\x06status\x12\x1d\n" +
 	"\n" +
 	"latency_ms\x18\x03 \x01(\x01R\tlatencyMs\x12\x19\n" +
-	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01B\b\n" +
+	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01\x12>\n" +
+	"\aproblem\x18\x05 \x01(\v2$.latchkey.partner.v1.EndpointProblemR\aproblemB\b\n" +
 	"\x06_error2\xb0\x06\n" +
 	"\x0eWebhookService\x12\x95\x01\n" +
 	"\rUpsertWebhook\x12).latchkey.partner.v1.UpsertWebhookRequest\x1a*.latchkey.partner.v1.UpsertWebhookResponse\"-\xaa\xbc\x18\x12\x12\x0ewebhooks:write \x01\x82\xd3\xe4\x93\x02\x11:\x01*2\f/v1/webhooks\x12\x8d\x01\n" +
@@ -1100,21 +1110,22 @@ var file_latchkey_partner_v1_webhook_proto_depIdxs = []int32{
 	0,  // 14: latchkey.partner.v1.DeleteWebhookResponse.data:type_name -> latchkey.partner.v1.Webhook
 	0,  // 15: latchkey.partner.v1.RotateWebhookSecretResponse.data:type_name -> latchkey.partner.v1.Webhook
 	14, // 16: latchkey.partner.v1.TestWebhookResponse.data:type_name -> latchkey.partner.v1.WebhookTest
-	3,  // 17: latchkey.partner.v1.WebhookService.UpsertWebhook:input_type -> latchkey.partner.v1.UpsertWebhookRequest
-	5,  // 18: latchkey.partner.v1.WebhookService.ListWebhooks:input_type -> latchkey.partner.v1.ListWebhooksRequest
-	8,  // 19: latchkey.partner.v1.WebhookService.DeleteWebhook:input_type -> latchkey.partner.v1.DeleteWebhookRequest
-	10, // 20: latchkey.partner.v1.WebhookService.RotateWebhookSecret:input_type -> latchkey.partner.v1.RotateWebhookSecretRequest
-	12, // 21: latchkey.partner.v1.WebhookService.TestWebhook:input_type -> latchkey.partner.v1.TestWebhookRequest
-	4,  // 22: latchkey.partner.v1.WebhookService.UpsertWebhook:output_type -> latchkey.partner.v1.UpsertWebhookResponse
-	6,  // 23: latchkey.partner.v1.WebhookService.ListWebhooks:output_type -> latchkey.partner.v1.ListWebhooksResponse
-	9,  // 24: latchkey.partner.v1.WebhookService.DeleteWebhook:output_type -> latchkey.partner.v1.DeleteWebhookResponse
-	11, // 25: latchkey.partner.v1.WebhookService.RotateWebhookSecret:output_type -> latchkey.partner.v1.RotateWebhookSecretResponse
-	13, // 26: latchkey.partner.v1.WebhookService.TestWebhook:output_type -> latchkey.partner.v1.TestWebhookResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	16, // 17: latchkey.partner.v1.WebhookTest.problem:type_name -> latchkey.partner.v1.EndpointProblem
+	3,  // 18: latchkey.partner.v1.WebhookService.UpsertWebhook:input_type -> latchkey.partner.v1.UpsertWebhookRequest
+	5,  // 19: latchkey.partner.v1.WebhookService.ListWebhooks:input_type -> latchkey.partner.v1.ListWebhooksRequest
+	8,  // 20: latchkey.partner.v1.WebhookService.DeleteWebhook:input_type -> latchkey.partner.v1.DeleteWebhookRequest
+	10, // 21: latchkey.partner.v1.WebhookService.RotateWebhookSecret:input_type -> latchkey.partner.v1.RotateWebhookSecretRequest
+	12, // 22: latchkey.partner.v1.WebhookService.TestWebhook:input_type -> latchkey.partner.v1.TestWebhookRequest
+	4,  // 23: latchkey.partner.v1.WebhookService.UpsertWebhook:output_type -> latchkey.partner.v1.UpsertWebhookResponse
+	6,  // 24: latchkey.partner.v1.WebhookService.ListWebhooks:output_type -> latchkey.partner.v1.ListWebhooksResponse
+	9,  // 25: latchkey.partner.v1.WebhookService.DeleteWebhook:output_type -> latchkey.partner.v1.DeleteWebhookResponse
+	11, // 26: latchkey.partner.v1.WebhookService.RotateWebhookSecret:output_type -> latchkey.partner.v1.RotateWebhookSecretResponse
+	13, // 27: latchkey.partner.v1.WebhookService.TestWebhook:output_type -> latchkey.partner.v1.TestWebhookResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_webhook_proto_init() }
