@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/test/proxytest"
 )
 
 // often has what time alone brings looked for many times a second.
@@ -81,7 +82,7 @@ func openNotices(t *testing.T, w *e2etest.World, subject string) (kinds []string
 func TestArrivalBecomesUnreadyAndReadyAgain(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		t.Parallel()
-		p, clock := e2etest.NewProxy(t), &ahead{}
+		p, clock := proxytest.New(t), &ahead{}
 		w := e2etest.Open(t, often, e2etest.Database(url), func(c *sandbox.Config) {
 			c.RouteBridge, c.MaxBridgeRetry, c.Options.Clock = p.SetTarget, 20*time.Millisecond, clock
 		})

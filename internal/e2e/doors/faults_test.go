@@ -10,12 +10,13 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/test/proxytest"
 )
 
 // apart opens a world whose bridge reaches the service through a proxy only.
-func apart(t *testing.T, options ...e2etest.Option) (*e2etest.World, *e2etest.Proxy) {
+func apart(t *testing.T, options ...e2etest.Option) (*e2etest.World, *proxytest.Proxy) {
 	t.Helper()
-	p := e2etest.NewProxy(t)
+	p := proxytest.New(t)
 	through := func(c *sandbox.Config) { c.RouteBridge, c.MaxBridgeRetry = p.SetTarget, 20*time.Millisecond }
 	return e2etest.Open(t, append(options, through)...), p
 }
@@ -41,7 +42,7 @@ func (g *guest) truthful(status, pin string) {
 }
 
 // moves arrives, changes rooms and leaves, while both of the next connections are cut at each of these steps.
-func moves(t *testing.T, w *e2etest.World, p *e2etest.Proxy, cut e2etest.Cut, id string) {
+func moves(t *testing.T, w *e2etest.World, p *proxytest.Proxy, cut proxytest.Cut, id string) {
 	t.Helper()
 	p.Cut(cut, cut)
 	g := arrives(t, w, id, room("R101"))
@@ -65,8 +66,8 @@ func TestConnectionCutAtEveryMessage(t *testing.T) {
 	t.Parallel()
 	w, p := apart(t)
 	for n := range 10 {
-		for _, way := range []e2etest.Direction{e2etest.Up, e2etest.Down} {
-			cut, before := e2etest.Cut{Way: way, After: n}, p.CutCount()
+		for _, way := range []proxytest.Direction{proxytest.Up, proxytest.Down} {
+			cut, before := proxytest.Cut{Way: way, After: n}, p.CutCount()
 			moves(t, w, p, cut, fmt.Sprintf("CUT-%d-%d", n, way))
 			// Each step may have taken fewer records than that: then the boundary is within the stays of those who follow.
 			for i := 0; p.CutCount() == before && i < 5; i++ {
@@ -101,7 +102,7 @@ func TestConnectionThatDropsEverything(t *testing.T) {
 
 func TestHalfClosedConnection(t *testing.T) {
 	w, p := apart(t)
-	for i, way := range []e2etest.Direction{e2etest.Up, e2etest.Down} {
+	for i, way := range []proxytest.Direction{proxytest.Up, proxytest.Down} {
 		p.HalfClose(way)
 		g := arrives(t, w, fmt.Sprintf("HALF-%d", i), room("R101"))
 		pin := g.pin()

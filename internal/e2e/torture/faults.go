@@ -8,8 +8,8 @@ import (
 
 	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/clock"
-	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/test/proxytest"
 )
 
 // calmOdds are the probabilities, from 0 to 1, of random faults of each lock operation during the whole run. The faults that disturbLock
@@ -33,11 +33,11 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 		lasts := time.Duration(200+rng.IntN(8000)) * time.Millisecond
 		switch n := rng.IntN(20); {
 		case n < 5:
-			c := e2etest.Cut{Way: e2etest.Direction(rng.IntN(2)), After: rng.IntN(8)}
+			c := proxytest.Cut{Way: proxytest.Direction(rng.IntN(2)), After: rng.IntN(8)}
 			s.recordFault(w, "link: cut after %d records of way %d", c.After, c.Way)
 			s.link.Cut(c)
 		case n < 8:
-			ways := [][]e2etest.Direction{{e2etest.Up}, {e2etest.Down}, {e2etest.Up, e2etest.Down}}[rng.IntN(3)]
+			ways := [][]proxytest.Direction{{proxytest.Up}, {proxytest.Down}, {proxytest.Up, proxytest.Down}}[rng.IntN(3)]
 			if rng.IntN(12) == 0 {
 				lasts = 55 * time.Second // longer than bridge and service need to notice the fault
 			}
@@ -45,7 +45,7 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 			s.link.Drop(ways...)
 			clock.Sleep(ctx, lasts)
 		case n < 10:
-			way := e2etest.Direction(rng.IntN(2))
+			way := proxytest.Direction(rng.IntN(2))
 			s.recordFault(w, "link: way %d is half closed", way)
 			s.link.HalfClose(way)
 			clock.Sleep(ctx, lasts/4)

@@ -22,6 +22,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/porttest"
+	"latchkey.dev/internal/test/proxytest"
 )
 
 // hotelDoor is a door of the simulated hotel: of a room, which the PMS also knows, or a gate.
@@ -34,7 +35,7 @@ type hotelDoor struct {
 type site struct {
 	name   string
 	locks  *sim.Site
-	link   *e2etest.Proxy
+	link   *proxytest.Proxy
 	bridge *program.Process
 
 	// manualChanges is locked from a change by hand until the bridge has stored the lock's report, because killing the bridge before may
@@ -193,7 +194,7 @@ func (w *world) createDoors() {
 // startSite creates the virtual locks of the i-th site, enrols their bridge at grpcAddr and starts it. The bridge connects to bridgeAddr
 // through a proxy.
 func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
-	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), lateOps: make(chan string, 16)}
+	s := &site{name: string(rune('A' + i)), link: proxytest.New(w.t), lateOps: make(chan string, 16)}
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
 	for _, l := range plot {
 		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency, NoLockout: true})

@@ -1,4 +1,5 @@
-package e2etest
+// Package proxytest is a TCP proxy between a bridge and the service, for tests of network faults.
+package proxytest
 
 import (
 	"encoding/binary"
@@ -49,8 +50,8 @@ type connection struct {
 	halfClosed      bool
 }
 
-// NewProxy starts a proxy that ends with the test. Its method SetTarget can be used as sandbox.Config.RouteBridge.
-func NewProxy(t testing.TB) *Proxy {
+// New starts a proxy that ends with the test. Its method SetTarget can be used as sandbox.Config.RouteBridge.
+func New(t testing.TB) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
