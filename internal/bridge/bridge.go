@@ -100,7 +100,7 @@ func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, erro
 }
 
 // OnLinkLost is called when a bridge and its locks become unreachable: lock.MarkLinksLost, which this package cannot import.
-type OnLinkLost func(tx *db.Tx, bridgeID, reason string) error
+type OnLinkLost func(tx *db.Tx, bridgeID string, reason OfflineReason) error
 
 // Revoke revokes a bridge and its join code, and ends its session. It does nothing if the bridge is already revoked, and returns the fault
 // BridgeNotFound if the property has no such bridge. The codes remain on its locks, because no bridge can remove them any more. lost is
@@ -143,7 +143,7 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost OnLinkLost,
 	if !was.Online && was.OfflineReason != string(ShuttingDown) {
 		return next, nil
 	}
-	return next, lost(tx, was.ID, string(why))
+	return next, lost(tx, was.ID, why)
 }
 
 // MaxSilence is the greatest age of the last heartbeat of an online bridge. With an older heartbeat a bridge counts as offline, even if it

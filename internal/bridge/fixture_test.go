@@ -111,7 +111,7 @@ func request(t *testing.T) []byte {
 }
 
 // noLocks records the loss of a bridge without locks.
-func noLocks(*db.Tx, string, string) error { return nil }
+func noLocks(*db.Tx, string, bridge.OfflineReason) error { return nil }
 
 // advance begins a session.
 func (s *site) advance(cert *x509.Certificate, hello bridge.Hello) (now *ent.Bridge, err error) {

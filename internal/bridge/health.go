@@ -19,7 +19,7 @@ const notifyAfter = 5 * time.Minute
 // UpdateHealth changes the stored connection state of a bridge by move, which is Lost, Restored or Check of [health.Link]. If move returns
 // a notification, it appends an internal event, with the reason of a disconnection, and a recovery ends the notice of a long outage. It
 // must not be called with Lost when the bridge's node only shuts down.
-func UpdateHealth(tx *db.Tx, br *ent.Bridge, move health.Move, reason string) error {
+func UpdateHealth(tx *db.Tx, br *ent.Bridge, move health.Move, reason OfflineReason) error {
 	was := health.Link{LostAt: db.OrZero(br.UnreachedAt), RestoredAt: db.OrZero(br.ReachedAt), NotifiedAt: db.OrZero(br.OfflineNotifiedAt)}
 	next, notification := move(was, tx.Now())
 	if next != was {
@@ -34,7 +34,7 @@ func UpdateHealth(tx *db.Tx, br *ent.Bridge, move health.Move, reason string) er
 	e := event.Event{PropertyID: br.PropertyID, Subject: event.InternalSubject(br.ID), Body: map[string]any{"bridgeId": br.ID}}
 	switch notification {
 	case health.Down:
-		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
+		e.Kind, e.Body["reason"] = event.BridgeOffline, string(reason)
 	case health.Up:
 		e.Kind = event.BridgeOnline
 		if err := notice.Resolve(tx, br.PropertyID, notice.BridgeUnreachable.Key(br.ID)); err != nil {
@@ -55,7 +55,7 @@ func CheckHealth(tx *db.Tx, after string, limit int) (next string, err error) {
 		return "", fmt.Errorf("load the bridges with a recent loss: %w", err)
 	}
 	for _, br := range rows {
-		if err := UpdateHealth(tx, br, health.Link.Check, br.OfflineReason); err != nil {
+		if err := UpdateHealth(tx, br, health.Link.Check, OfflineReason(br.OfflineReason)); err != nil {
 			return "", err
 		}
 		if err := notifyLongOffline(tx, br); err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"latchkey.dev/ent/schema"
@@ -40,7 +39,7 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	}
 	if stop.Reason == StopOwing {
 		f.OwingPolicy = v.Rules.Policy.rule()
-		f.OwingLimit, _, _ = strings.Cut(v.Rules.Policy.Limit(stop.Owing.Currency).String(), " ")
+		f.OwingLimit = v.Rules.Policy.Limit(stop.Owing.Currency).Number()
 	}
 	var answer schema.StatusAnswer
 	switch {

@@ -19,8 +19,6 @@ type Page struct {
 	Size        int    // at least 1
 }
 
-var errPageToken = fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
-
 // List returns at most limit messages of a conversation with numbers above after, the oldest first, and whether there are more.
 func List(view *db.Tx, keys *keyring.Ring, k Key, after, limit int) (list []Message, more bool, err error) {
 	list, next, err := ListPage(view, keys, k, Page{After: after, Size: limit})
@@ -29,13 +27,13 @@ func List(view *db.Tx, keys *keyring.Ring, k Key, after, limit int) (list []Mess
 
 // ListPage returns a page of the messages of a conversation, the oldest first unless p.NewestFirst is set, and the token of the next page,
 // or "" on the last page. The token is the number of the last message on the page, so a message that is sent between two calls does not
-// shift the pages. For a malformed token it returns errPageToken.
+// shift the pages. For a malformed token it returns a fault.
 func ListPage(view *db.Tx, keys *keyring.Ring, k Key, p Page) (list []Message, next string, err error) {
 	query := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.NumberGT(p.After))
 	if p.Token != "" {
 		last, err := strconv.ParseInt(p.Token, 10, 32)
 		if err != nil || last < 0 {
-			return nil, "", errPageToken
+			return nil, "", fault.BadPageToken()
 		}
 		if p.NewestFirst {
 			query.Where(entmessage.NumberLT(int(last)))

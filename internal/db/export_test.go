@@ -63,7 +63,7 @@ func FailRename(c *Copy, err error) { c.rename = func(string, string) error { re
 // MigrateTo applies the first migrations only.
 func MigrateTo(t *testing.T, d *DB, number int) {
 	t.Helper()
-	available, err := migrations(migrate.Files, folder(d.Dialect()))
+	available, err := migrations(migrate.Files, migrate.Folder(d.Dialect()))
 	if err == nil {
 		err = d.engine.alter(t.Context(), func(tx *sql.Tx) error {
 			_, err := apply(t.Context(), tx, d.Dialect(), available[:number], time.Now())

@@ -36,7 +36,7 @@ type migration struct {
 // applied. Then it migrates the job queue's tables; if that fails, it returns the names with the error. Several programs may call it at
 // once.
 func (d *DB) Migrate(ctx context.Context) ([]string, error) {
-	available, err := migrations(migrate.Files, folder(d.Dialect()))
+	available, err := migrations(migrate.Files, migrate.Folder(d.Dialect()))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (d *DB) Migrate(ctx context.Context) ([]string, error) {
 
 // Schema returns the name of the newest migration of this program.
 func (d *DB) Schema() (string, error) {
-	available, err := migrations(migrate.Files, folder(d.Dialect()))
+	available, err := migrations(migrate.Files, migrate.Folder(d.Dialect()))
 	if err != nil || len(available) == 0 {
 		return "", err
 	}
@@ -86,7 +86,7 @@ func (d *DB) EnsureSchema(ctx context.Context) error {
 // Pending returns the names of the migrations that the database lacks. If the job queue's tables are outdated, a text about them follows.
 // It fails if [DB.Migrate] would refuse the database.
 func (d *DB) Pending(ctx context.Context) ([]string, error) {
-	available, err := migrations(migrate.Files, folder(d.Dialect()))
+	available, err := migrations(migrate.Files, migrate.Folder(d.Dialect()))
 	if err != nil {
 		return nil, err
 	}
@@ -342,12 +342,4 @@ type warningsOnly struct{ slog.Handler }
 // Enabled implements slog.Handler: it is false below warnings, and otherwise what the wrapped handler says.
 func (w warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
-}
-
-// folder returns the name of the directory with a dialect's migrations: "sqlite" for what ent calls "sqlite3", otherwise the same name.
-func folder(name string) string {
-	if name == dialect.SQLite {
-		return "sqlite"
-	}
-	return name
 }

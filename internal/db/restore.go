@@ -94,7 +94,7 @@ func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	if result != "ok" {
 		return nil, fmt.Errorf("the file is damaged or cut short: %s", strings.ReplaceAll(result, "\n", " "))
 	}
-	wanted, err := migrations(migrate.Files, folder(dialect.SQLite))
+	wanted, err := migrations(migrate.Files, migrate.Folder(dialect.SQLite))
 	if err != nil {
 		return nil, err
 	}

@@ -163,6 +163,11 @@ func Of(err error) (*Fault, bool) {
 	return nil, false
 }
 
+// BadPageToken returns the fault of a list whose page token came with no earlier page.
+func BadPageToken() *Fault {
+	return Fields(Field{Path: "pageToken", Reason: BadFormat, Message: "must be the nextPageToken of the previous page"})
+}
+
 // Has reports whether the first fault in an error's chain has this reason. It returns false for nil.
 func Has(err error, reason Reason) bool {
 	f, ok := Of(err)

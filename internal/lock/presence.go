@@ -47,12 +47,12 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.Offline
 	if err != nil || !ended || reason == bridge.ShuttingDown {
 		return err
 	}
-	return MarkLinksLost(tx, bridgeID, string(reason))
+	return MarkLinksLost(tx, bridgeID, reason)
 }
 
 // MarkLinksLost marks a bridge, and the locks on doors that it reached, as disconnected. It records the events that package health decides
 // on, none for a connection that flaps. It does not change whether the bridge's row says online.
-func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
+func MarkLinksLost(tx *db.Tx, bridgeID string, reason bridge.OfflineReason) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 		if !lk.Status.Online {
 			continue // the lock is already marked as disconnected
 		}
-		if err := updateLockLink(tx, lk, health.Link.Lost, reason); err != nil {
+		if err := updateLockLink(tx, lk, health.Link.Lost, string(reason)); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func MarkDrainedBridgesLost(tx *db.Tx) error {
 // markAllLinksLost calls [MarkLinksLost] for several bridges.
 func markAllLinksLost(tx *db.Tx, bridgeIDs []string, reason bridge.OfflineReason) error {
 	for _, id := range bridgeIDs {
-		if err := MarkLinksLost(tx, id, string(reason)); err != nil {
+		if err := MarkLinksLost(tx, id, reason); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/text"
 )
 
 // Kind is what a mail is about. Its texts in the catalogue begin with "mail." and the kind.
@@ -334,7 +335,7 @@ func IsRelay(address string) bool {
 
 // splitAddress returns the parts of an address before and after the "@", in lower case. ok is false without an "@".
 func splitAddress(address string) (name, domain string, ok bool) {
-	return strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
+	return strings.Cut(text.FoldAddress(address), "@")
 }
 
 // isRelayDomain reports whether a domain is one of relays or a subdomain of one.

@@ -3,7 +3,6 @@ package mail
 import (
 	"context"
 	"fmt"
-	"net/mail"
 	"net/netip"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/text"
 )
 
 // SettingsRow are the mail settings of a property as stored.
@@ -124,7 +124,7 @@ func problems(row *ent.MailSettings, listed bool) (wrong []fault.Field) {
 		add("security", fault.WrongValue, "must be starttls or tls: only a mail server on this machine that --mail-allow lists may be used without encryption")
 	}
 	for _, f := range []struct{ path, address string }{{"fromAddress", row.FromAddress}, {"replyTo", row.ReplyTo}} {
-		if f.address != "" && !isAddress(f.address) {
+		if f.address != "" && !text.IsAddress(f.address) {
 			add(f.path, fault.BadFormat, "must be an email address such as desk@example.com")
 		}
 	}
@@ -142,12 +142,6 @@ func isPrivate(host string) bool {
 	}
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil && (addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified())
-}
-
-// isAddress reports whether a text is one mail address without a name.
-func isAddress(s string) bool {
-	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && a.Name == ""
 }
 
 // ServerOf returns the mail server of a property, without Dial, which the caller must set. Its Host is empty if mails go to the mailbox.

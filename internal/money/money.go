@@ -116,7 +116,10 @@ func allDigits(s string) bool {
 }
 
 // String formats the amount with its currency's decimals, such as "12.50 EUR". In an unknown currency it formats Minor without decimals.
-func (m Amount) String() string {
+func (m Amount) String() string { return m.Number() + " " + m.Currency }
+
+// Number formats the amount as String does, without the currency.
+func (m Amount) Number() string {
 	decimals, _ := Decimals(m.Currency)
 	sign, minor := "", m.Minor
 	if minor < 0 {
@@ -127,5 +130,5 @@ func (m Amount) String() string {
 	if fraction != "" {
 		whole += "." + fraction
 	}
-	return sign + whole + " " + m.Currency
+	return sign + whole
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/mail"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/text"
 )
 
 // CheckInSettings are a property's rules of self check-in.
@@ -45,10 +45,8 @@ func (c CheckInChange) Problems() []fault.Field {
 	add := func(path string, r fault.Reason, text string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: text})
 	}
-	if v := c.StaffEmail; v != nil && *v != "" {
-		if a, err := mail.ParseAddress(*v); err != nil || a.Address != *v {
-			add("staffEmail", fault.BadFormat, "must be an email address such as desk@example.com, or empty")
-		}
+	if v := c.StaffEmail; v != nil && *v != "" && !text.IsAddress(*v) {
+		add("staffEmail", fault.BadFormat, "must be an email address such as desk@example.com, or empty")
 	}
 	if v := c.DeskPhone; v != nil && strings.Trim(*v, "+0123456789 ()-./") != "" {
 		add("deskPhone", fault.BadFormat, "must be a phone number as dialled from abroad, such as +351 21 123 4567, or empty")

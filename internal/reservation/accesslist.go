@@ -106,7 +106,7 @@ func parseEventToken(token string) (int64, error) {
 			return id, nil
 		}
 	}
-	return 0, badPageToken()
+	return 0, fault.BadPageToken()
 }
 
 // LastAccessEventAt returns the time of the last event about the access of a reservation: new evidence for a code, an opening of a door, a

@@ -3,7 +3,6 @@ package reservation
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
@@ -18,24 +17,22 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mobilekey"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/watch"
 )
 
 // AddressMAC returns the keyed hash of a mail address at one property. Upper and lower case give the same hash, and blanks around the
 // address do not count.
 func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
-	return keys.MAC("guestAddress", propertyID, normalAddress(address))
+	return keys.MAC("guestAddress", propertyID, text.FoldAddress(address))
 }
-
-// normalAddress returns a mail address in the form in which addresses are compared and hashed: in lower case, without blanks around it.
-func normalAddress(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
 
 // address returns the booker's mail address in the form in which addresses are compared, or "" if there is none.
 func (b Booker) address() string {
 	if b.Email == nil {
 		return ""
 	}
-	return normalAddress(*b.Email)
+	return text.FoldAddress(*b.Email)
 }
 
 // endFormerAddress ends the links that were mailed to the booker's former address, and all sessions that the booker opened from mails, with

@@ -1,11 +1,9 @@
 package reservation
 
 import (
-	"net/mail"
 	"time"
 
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/text"
 )
@@ -74,9 +72,9 @@ func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 // required sets a mandatory field to the sent value, without trimming it. It adds an error if the result is blank; what describes the
 // expected value in that error. A stored text of invisible characters, which was accepted once, does not block changes of other fields.
 func (m *merge) required(f Field, to *string, what string) {
-	v, named := m.patch.text(f)
+	v, named := m.patch.textOrEmpty(f)
 	if named {
-		*to = db.OrZero(v)
+		*to = v
 	}
 	if *to == "" || named && text.IsBlank(*to) {
 		m.addWrong(f, fault.Required, "is required: "+what)
@@ -127,10 +125,8 @@ func (m *merge) booker() {
 	m.optional(FirstName, &m.out.FirstName)
 	m.required(LastName, &m.out.LastName, "the last name of the booker")
 	m.optional(Mobile, &m.out.Mobile)
-	if v, named := m.patch.text(Email); named && db.OrZero(v) != "" {
-		if a, err := mail.ParseAddress(*v); err != nil || a.Address != *v {
-			m.addWrong(Email, fault.BadFormat, "is not an email address such as ada@example.com")
-		}
+	if v, named := m.patch.textOrEmpty(Email); named && v != "" && !text.IsAddress(v) {
+		m.addWrong(Email, fault.BadFormat, "is not an email address such as ada@example.com")
 	}
 	m.optional(Email, &m.out.Email)
 }
@@ -146,8 +142,8 @@ const states = "enquired, requested, optional, confirmed, started, processed or 
 
 // state merges the state. It adds an error if there is none or it is unknown.
 func (m *merge) state() {
-	if v, named := m.patch.text(State); named {
-		m.out.State = access.State(db.OrZero(v))
+	if v, named := m.patch.textOrEmpty(State); named {
+		m.out.State = access.State(v)
 	}
 	switch {
 	case m.out.State == "":

@@ -172,10 +172,5 @@ func ParsePageTokenOf(prefix, token string) (at time.Time, lastID string, err er
 			return at, lastID, nil
 		}
 	}
-	return time.Time{}, "", badPageToken()
-}
-
-// badPageToken returns the error for a page token that no earlier page returned.
-func badPageToken() error {
-	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+	return time.Time{}, "", fault.BadPageToken()
 }

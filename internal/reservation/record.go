@@ -98,3 +98,10 @@ func (p Patch) text(f Field) (value *string, named bool) {
 	}
 	return nil, named
 }
+
+// textOrEmpty is text with "" in place of nil.
+func (p Patch) textOrEmpty(f Field) (value string, named bool) {
+	v, named := p[f]
+	value, _ = v.(string)
+	return value, named
+}

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/ent/personinvitation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/text"
 )
 
 // Invited is an invitation as the holder of its link sees it.
@@ -79,7 +80,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Sess
 	if joining.known != nil && joining.known.TotpConfirmedAt != nil {
 		if a.Code == "" { // the password is right: it is no failed attempt
 			err := s.DB.Write(ctx, func(tx *db.Tx) error {
-				return takeBackAttempt(tx, passwordCounters(s.Keys, foldEmail(a.Email), a.Network), 0)
+				return takeBackAttempt(tx, passwordCounters(s.Keys, text.FoldAddress(a.Email), a.Network), 0)
 			})
 			return Session{}, "", errors.Join(errNoCode, err)
 		}

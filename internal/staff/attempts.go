@@ -21,7 +21,7 @@ func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.C
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("signInAttempts", append([]string{l.Name}, what...)...))}
 }
 
-// passwordCounters returns the counters that limit attempts with a mail address from a network. email is in the form of [foldEmail], and
+// passwordCounters returns the counters that limit attempts with a mail address from a network. email is in the form of [text.FoldAddress], and
 // network is a prefix such as 192.0.2.7/32. The first two counters count by address, the others by network only.
 func passwordCounters(keys *keyring.Ring, email, network string) []throttle.Counter {
 	return append([]throttle.Counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/openid"
+	"latchkey.dev/internal/text"
 )
 
 // Row is a person as stored.
@@ -40,13 +41,9 @@ type Profile struct {
 	Issuer          string // of the identity provider with which the person signs in, or ""
 }
 
-// foldEmail returns the form of an address under which it is found: many people capitalize theirs, and no mail system in use tells two
-// addresses apart by case.
-func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
-
 // emailMAC returns the keyed hash by which a person is found with a mail address.
 func emailMAC(keys *keyring.Ring, email string) []byte {
-	return keys.MAC("personEmail", foldEmail(email))
+	return keys.MAC("personEmail", text.FoldAddress(email))
 }
 
 // emailPurpose returns the purpose with which the mail address of a person is sealed.

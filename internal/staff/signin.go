@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // PasswordSignIn is what a person sends to sign in with a password.
@@ -47,7 +48,7 @@ func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, e
 // for an unknown address: it counts the attempt (or refuses it after too many failures), looks the person up, and compares a hash. The
 // attempt counts as failed until confirmAttempt is called. It queues a failure of a known person for the audit log.
 func (s *Service) checkPassword(ctx context.Context, c PasswordSignIn) (*ent.Person, error) {
-	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
+	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, text.FoldAddress(c.Email), c.Network) })
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c PasswordSignIn) e
 	if current.Password != who.Password {
 		return errSignIn
 	}
-	return forgivePasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network)
+	return forgivePasswordAttempt(tx, s.Keys, text.FoldAddress(c.Email), c.Network)
 }
 
 // confirmNoPassword returns [credential.Refused] if the person set a first password in another session meanwhile, which ended this session.

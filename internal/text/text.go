@@ -1,10 +1,11 @@
 // Package text checks which characters a one-line text may contain, escapes text for a terminal, splits names into
-// comparable words, and joins the names of a bed and its dorm.
+// comparable words, joins the names of a bed and its dorm, and compares mail addresses.
 package text
 
 import (
 	"fmt"
 	"io"
+	"net/mail"
 	"slices"
 	"strings"
 	"sync"
@@ -169,8 +170,11 @@ func FullName(parent, name string) string {
 	return parent + " · " + name
 }
 
-// Capitalize returns a sentence with its first letter in upper case. The sentence must not be empty.
+// Capitalize returns a sentence with its first letter in upper case. An empty one stays empty.
 func Capitalize(sentence string) string {
+	if sentence == "" {
+		return ""
+	}
 	first, size := utf8.DecodeRuneInString(sentence)
 	return string(unicode.ToUpper(first)) + sentence[size:]
 }
@@ -223,3 +227,13 @@ func editDistance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// IsAddress reports whether a text is one mail address without a name.
+func IsAddress(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s
+}
+
+// FoldAddress returns a mail address in the form in which addresses are compared and hashed: in lower case, without blanks around it. No mail
+// system in use tells two addresses apart by case.
+func FoldAddress(address string) string { return strings.ToLower(strings.TrimSpace(address)) }

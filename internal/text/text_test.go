@@ -158,3 +158,23 @@ func TestGroups(t *testing.T) {
 		}
 	}
 }
+
+func TestIsAddress(t *testing.T) {
+	for address, want := range map[string]bool{
+		"ada@example.com": true, "o'neil+latchkey@example.co.uk": true,
+		"": false, "ada": false, "ada@": false, "@example.com": false, " ada@example.com": false, "ada@example.com ": false, "ada@a@b": false,
+		"Ada <ada@example.com>": false, "<ada@example.com>": false, "ada@example.com, bob@example.com": false, "ada@example.com (Ada)": false, `"a b"@example.com`: false,
+	} {
+		if got := IsAddress(address); got != want {
+			t.Errorf("%q: %v, want %v", address, got, want)
+		}
+	}
+}
+
+func TestFoldAddress(t *testing.T) {
+	for address, want := range map[string]string{" Ada@Example.COM\n": "ada@example.com", "ada@example.com": "ada@example.com", " ": ""} {
+		if got := FoldAddress(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}

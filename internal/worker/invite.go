@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"latchkey.dev/ent"
@@ -19,6 +18,7 @@ import (
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/text"
 )
 
 // booking has the data that decide about the invitations of one reservation, or of a group of reservations.
@@ -93,7 +93,7 @@ func bookerAddress(tx *db.Tx, reservations reservation.Service, stay *ent.Reserv
 	if err != nil || b.Email == nil {
 		return "", err
 	}
-	return strings.ToLower(strings.TrimSpace(*b.Email)), nil
+	return text.FoldAddress(*b.Email), nil
 }
 
 // addressMAC returns the keyed hash of a mail address, or nil for none.

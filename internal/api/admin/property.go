@@ -75,7 +75,7 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 // 200 rows. The first page has the token ""; a malformed token is a fault.
 func listProperties(view *db.Tx, size int, token string) ([]*property.Row, string, error) {
 	if token != "" && !id.Valid(id.Property, token) {
-		return nil, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
+		return nil, "", fault.BadPageToken()
 	}
 	if size == 0 {
 		size = 200

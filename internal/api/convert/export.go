@@ -2,7 +2,6 @@ package convert
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -112,8 +111,7 @@ func amountOf(minor *int64, currency string) string {
 	if minor == nil || currency == "" {
 		return ""
 	}
-	amount, _, _ := strings.Cut(money.Amount{Minor: *minor, Currency: currency}.String(), " ")
-	return amount
+	return money.Amount{Minor: *minor, Currency: currency}.Number()
 }
 
 // addGuests adds the guests whom the session sees, with the answers that it sees. It adds the official form, signature and mail address

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"latchkey.dev/internal/text"
 )
 
 // area is a part of the API with its own OpenAPI document and reference page.
@@ -84,7 +85,7 @@ func (a area) title() string {
 	case "kiosk":
 		return "API for check-in tablets"
 	}
-	return capitalize(a.Name) + " API"
+	return text.Capitalize(a.Name) + " API"
 }
 
 // isPartner reports whether the area is the partner API, whose page and document have the short paths.

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"latchkey.dev/internal/fault/envelope"
+	"latchkey.dev/internal/text"
 )
 
 //go:embed reference.html
@@ -208,13 +209,6 @@ func escapeText(s string) template.HTML {
 	return template.HTML(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s))
 }
 
-func capitalize(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // firstSentence returns the first sentence of a description, in one line, which serves as summary. A single sentence is returned whole.
 func firstSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
@@ -231,7 +225,7 @@ func (d *document) groupOperations() []*group {
 	byTag := map[string]*group{}
 	var groups []*group
 	for _, t := range d.Tags {
-		g := &group{Name: t.Name, Description: capitalize(strings.TrimPrefix(t.Description, t.Name+" "))}
+		g := &group{Name: t.Name, Description: text.Capitalize(strings.TrimPrefix(t.Description, t.Name+" "))}
 		byTag[t.Name] = g
 		groups = append(groups, g)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"latchkey.dev/internal/text"
 )
 
 const schemaPrefix = "#/components/schemas/"
@@ -32,7 +33,7 @@ func newSchemaNames(pkg string, messages []string) (schemaNames, error) {
 		case count[name] > 1 && of != pkg:
 			of = strings.TrimPrefix(of, "latchkey.")
 			area, _, _ := strings.Cut(of, ".")
-			name = capitalize(area) + name
+			name = text.Capitalize(area) + name
 		}
 		if other := owner[name]; other != "" {
 			return nil, fmt.Errorf("openapi: %s and %s have the same schema name %s", other, full, name)

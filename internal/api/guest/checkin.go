@@ -3,7 +3,6 @@ package guest
 import (
 	"context"
 	"slices"
-	"strings"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
@@ -13,7 +12,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
-	"latchkey.dev/internal/money"
 )
 
 // CheckIns implements CheckInService for gRPC, REST and Connect.
@@ -141,15 +139,8 @@ func stopMessage(stop checkin.Stop, mailed bool, to message.Reader) *guestv1.Che
 		text.Kind += "NoMail"
 	}
 	m := &guestv1.CheckInStop{Reason: string(stop.Reason), Text: to.Text(text), Retry: stop.Retry, Mailed: stop.Reason == checkin.StopRoomNotReady && mailed}
-	m.Amount, m.Currency = amountOf(stop.Owing)
-	return m
-}
-
-// amountOf splits an amount into its number and its currency. Both are empty without an amount.
-func amountOf(a *money.Amount) (amount, currency string) {
-	if a == nil {
-		return "", ""
+	if stop.Owing != nil {
+		m.Amount, m.Currency = stop.Owing.Number(), stop.Owing.Currency
 	}
-	amount, _, _ = strings.Cut(a.String(), " ")
-	return amount, a.Currency
+	return m
 }

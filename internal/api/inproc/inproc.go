@@ -69,12 +69,15 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Me
 	if err == nil {
 		err = moveMessage(reply, resp)
 	}
-	if err != nil {
-		if _, ok := status.FromError(err); !ok {
-			err = status.FromContextError(err).Err()
-		}
+	return sts.Header(), asStatus(err)
+}
+
+// asStatus returns an error as a gRPC status. It converts one that is none, such as context.Canceled. It returns nil for nil.
+func asStatus(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
 	}
-	return sts.Header(), err
+	return status.FromContextError(err).Err()
 }
 
 // Invoke runs one unary call for a generated client, which passes the request's headers as outgoing metadata. It ignores options except

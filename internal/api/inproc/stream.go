@@ -86,10 +86,7 @@ func (p *pipe) RecvMsg(m any) error {
 	if p.err == nil {
 		return io.EOF
 	}
-	if _, ok := status.FromError(p.err); !ok {
-		return status.FromContextError(p.err).Err()
-	}
-	return p.err
+	return asStatus(p.err)
 }
 
 // serverEnd is the handler's end of a pipe.

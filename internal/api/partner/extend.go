@@ -39,7 +39,7 @@ func (s *Service) answer(ctx context.Context, tx *db.Tx, a actor.Actor, row *res
 
 // extendedMessage converts a reservation and adds the data that extend names, except guests.
 func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
-	property, err := tx.Property.Get(tx.Context(), a.PropertyID)
+	property, err := property.Get(tx, a.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
@@ -194,7 +195,7 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	if err != nil {
 		return nil, err
 	}
-	property, err := tx.Property.Get(ctx, a.PropertyID)
+	property, err := property.Get(tx, a.PropertyID)
 	if err != nil {
 		return nil, err
 	}

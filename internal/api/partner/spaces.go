@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
 )
 
@@ -98,7 +99,7 @@ func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegratio
 	if err != nil {
 		return nil, err
 	}
-	property, err := tx.Property.Get(ctx, a.PropertyID)
+	property, err := property.Get(tx, a.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property: %w", err)
 	}

@@ -40,7 +40,7 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 	}
 	if token := r.GetPageToken(); token != "" {
 		if before, err = strconv.ParseInt(token, 10, 64); err != nil || before <= 0 {
-			return nil, badPageToken()
+			return nil, fault.BadPageToken()
 		}
 	}
 	filter, err := s.filterOf(ctx, propertyID, r)

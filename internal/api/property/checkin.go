@@ -196,7 +196,7 @@ func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*p
 		owing = v.Answer.Owing
 	}
 	if owing != nil {
-		m.Owing, m.OwingCurrency = plainAmount(*owing)
+		m.Owing, m.OwingCurrency = owing.Number(), owing.Currency
 	}
 	for _, stop := range v.Stops {
 		facts, err := s.Service.FactsOf(ctx, v, stop)
@@ -218,7 +218,7 @@ func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*p
 		at, _ := time.Parse(time.RFC3339, c.At)
 		cleared := &propertyv1.ClearedStage{Stage: c.Stage, By: cmp.Or(names[c.By], c.By), At: timestamppb.New(at), Refused: c.Refused}
 		if c.OwingCurrency != "" {
-			cleared.Owing, cleared.OwingCurrency = plainAmount(money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency})
+			cleared.Owing, cleared.OwingCurrency = money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency}.Number(), c.OwingCurrency
 		}
 		m.Cleared = append(m.Cleared, cleared)
 	}
@@ -226,12 +226,6 @@ func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*p
 		m.Guests = append(m.Guests, staffGuest(g))
 	}
 	return m, nil
-}
-
-// plainAmount returns an amount without its currency, such as "84.00", and the currency.
-func plainAmount(a money.Amount) (amount, currency string) {
-	amount, _, _ = strings.Cut(a.String(), " ")
-	return amount, a.Currency
 }
 
 // staffStop converts a reason that stops a check-in, with the details that staff see.

@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 )
@@ -64,7 +65,7 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.Code, r.GetPageToken()) {
-		return nil, badPageToken()
+		return nil, fault.BadPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {

@@ -142,7 +142,7 @@ func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, ta
 		out.CheckIn.Stops = append(out.CheckIn.Stops, string(stop))
 	}
 	if b.Owing != nil {
-		out.CheckIn.Owing, out.CheckIn.OwingCurrency = plainAmount(*b.Owing)
+		out.CheckIn.Owing, out.CheckIn.OwingCurrency = b.Owing.Number(), b.Owing.Currency
 	}
 	if tab != reservation.Departures {
 		out.Verdict, out.Fixes = string(a.Status), arrivalFixes(a.Fixes, to)

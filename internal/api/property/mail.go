@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
@@ -49,7 +50,7 @@ func (s *mails) ListMails(ctx context.Context, r *propertyv1.ListMailsRequest) (
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.Mail, r.GetPageToken()) {
-		return nil, badPageToken()
+		return nil, fault.BadPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {

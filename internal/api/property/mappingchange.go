@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
@@ -144,7 +145,7 @@ func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMap
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.MappingChange, r.GetPageToken()) {
-		return nil, badPageToken()
+		return nil, fault.BadPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {

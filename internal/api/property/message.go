@@ -38,7 +38,7 @@ func (s *Messages) ListConversations(ctx context.Context, r *propertyv1.ListConv
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.Message, r.GetPageToken()) {
-		return nil, badPageToken()
+		return nil, fault.BadPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {

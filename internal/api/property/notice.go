@@ -31,7 +31,7 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.Notice, r.GetPageToken()) {
-		return nil, badPageToken()
+		return nil, fault.BadPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {

@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/id"
 )
@@ -77,7 +78,7 @@ func (s *privacy) ListErasures(ctx context.Context, r *propertyv1.ListErasuresRe
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.Erasure, r.GetPageToken()) {
-		return nil, badPageToken()
+		return nil, fault.BadPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {

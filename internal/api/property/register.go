@@ -38,7 +38,7 @@ func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectReg
 	if token := r.GetPageToken(); token != "" {
 		of.AfterOn, of.AfterID, _ = strings.Cut(token, "/")
 		if _, err := time.Parse(time.DateOnly, of.AfterOn); err != nil || !id.Valid(id.Register, of.AfterID) && !id.Valid(id.Guest, of.AfterID) {
-			return nil, badPageToken()
+			return nil, fault.BadPageToken()
 		}
 	}
 	who, _ := actor.From(ctx)

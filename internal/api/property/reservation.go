@@ -100,8 +100,8 @@ func staffReservation(f reservation.Found) *propertyv1.Reservation {
 		PmsGroupId: f.Row.PmsGroupID, SourceName: f.Row.SourceName, ChannelNumber: f.Row.ChannelNumber,
 	}
 	if f.Row.OwingMinor != nil && f.Row.OwingCurrency != nil {
-		amount, currency := plainAmount(money.Amount{Minor: *f.Row.OwingMinor, Currency: *f.Row.OwingCurrency})
-		m.Owing, m.OwingCurrency = &amount, &currency
+		amount := money.Amount{Minor: *f.Row.OwingMinor, Currency: *f.Row.OwingCurrency}.Number()
+		m.Owing, m.OwingCurrency = &amount, f.Row.OwingCurrency
 	}
 	return m
 }

@@ -209,15 +209,10 @@ func readPage(size int32, token string) (space.Page, error) {
 	}
 	n, err := strconv.Atoi(token)
 	if err != nil || n < 0 || n > maxPageNumber {
-		return p, badPageToken()
+		return p, fault.BadPageToken()
 	}
 	p.Number = n
 	return p, nil
-}
-
-// badPageToken returns the error for a page token that the server did not issue.
-func badPageToken() error {
-	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
 }
 
 // nextPageToken returns the token of the page after p; "" if p is the last one. total is the number of entries on all pages.

@@ -2,7 +2,6 @@ package property
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -29,7 +28,7 @@ func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{D
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 		l, err := mobilekey.CreateLink(tx, s.Keys, mobilekey.LinkSpec{
-			PropertyID: propertyID, ReservationID: r.GetReservationId(), Lifetime: time.Duration(r.GetTtlMinutes()) * time.Minute,
+			PropertyID: propertyID, ReservationID: r.GetReservationId(), Lifetime: convert.Minutes(r.GetTtlMinutes()),
 		})
 		if err != nil {
 			return nil, err
@@ -85,7 +84,7 @@ func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRe
 // the default.
 func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
-		err := mobilekey.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)
+		err := mobilekey.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), convert.Minutes(r.GetMaxAgeMinutes()))
 		return &propertyv1.SetDoorListAgeResponse{MaxAgeMinutes: r.GetMaxAgeMinutes()}, err
 	})
 }

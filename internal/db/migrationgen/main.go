@@ -25,6 +25,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/mattn/go-sqlite3"
 
+	"latchkey.dev/ent/migrate"
 	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/internal/test/pgtemp"
 )
@@ -60,7 +61,7 @@ func run(ctx context.Context, dir, name string) error {
 		dialect.SQLite:   func() (*sql.DB, error) { return sql.Open("sqlite3", "file:dev?mode=memory&_fk=1") },
 		dialect.Postgres: func() (*sql.DB, error) { return sql.Open("pgx", cluster.URL("postgres")) },
 	} {
-		existing, err := existing(filepath.Join(dir, folder(engine)))
+		existing, err := existing(filepath.Join(dir, migrate.Folder(engine)))
 		if err != nil {
 			return err
 		}
@@ -74,14 +75,6 @@ func run(ctx context.Context, dir, name string) error {
 		}
 	}
 	return write(dir, fmt.Sprintf("%04d_%s.sql", number, name), texts)
-}
-
-// folder returns the name of the directory with a dialect's migrations: "sqlite" for what ent calls "sqlite3", otherwise the same name.
-func folder(engine string) string {
-	if engine == dialect.SQLite {
-		return "sqlite"
-	}
-	return engine
 }
 
 // existing loads the migrations of one engine from dir into memory, where atlas replays them. It leaves out the file named next, which
@@ -215,7 +208,7 @@ func write(dir, file string, texts map[string][]byte) error {
 	empty := true
 	for engine, text := range texts {
 		empty = empty && len(text) == 0
-		replaced, err := filepath.Glob(filepath.Join(dir, folder(engine), "*_"+next+".sql"))
+		replaced, err := filepath.Glob(filepath.Join(dir, migrate.Folder(engine), "*_"+next+".sql"))
 		if err != nil {
 			return err
 		}
@@ -233,7 +226,7 @@ func write(dir, file string, texts map[string][]byte) error {
 		if len(text) == 0 {
 			text = []byte("-- Nothing changes on this engine.\n")
 		}
-		to := filepath.Join(dir, folder(engine))
+		to := filepath.Join(dir, migrate.Folder(engine))
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return err
 		}

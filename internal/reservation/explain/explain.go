@@ -314,7 +314,7 @@ func (f Facts) evidence(h Event) []Step {
 	s := f.at(h, w.actor, w.kind)
 	s.Text = evidenceText(w.kind, f.Doors[h.DoorID].fullName(), h.FormerLock, h.FormerCode)
 	if h.FormerLock || h.FormerCode { // the step is shown, but not as evidence for the door
-		s.Kind, s.Evidence = "former"+capitalize(w.kind), ""
+		s.Kind, s.Evidence = "former"+text.Capitalize(w.kind), ""
 	}
 	return []Step{s}
 }

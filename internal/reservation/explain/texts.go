@@ -93,6 +93,3 @@ func evidenceText(kind, door string, formerLock, formerCode bool) message.Messag
 	}
 	return message.Message{Kind: "step." + kind, Params: message.Params{"lock": which}}
 }
-
-// capitalize returns s with its first byte in upper case. s must not be empty.
-func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
