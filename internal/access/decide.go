@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 )
 
@@ -16,11 +15,6 @@ type Settings struct {
 	LateOutMinutes int
 	PINLength      int
 	GatesAlone     bool
-}
-
-// SettingsOf returns the stored settings of a property on which access depends.
-func SettingsOf(p *ent.Property) Settings {
-	return Settings{p.ID, p.TimeZone, p.EarlyInMinutes, p.LateOutMinutes, p.PinLength, p.GatesAlone}
 }
 
 // Rules converts stored settings into rules. It fails if the time zone is unknown.
@@ -74,22 +68,3 @@ func isLaterDay(a, b time.Time, zone *time.Location) bool {
 	by, bm, bd := b.In(zone).Date()
 	return time.Date(ay, am, ad, 0, 0, 0, 0, time.UTC).After(time.Date(by, bm, bd, 0, 0, 0, 0, time.UTC))
 }
-
-// rightOf returns what a grant, which must not be nil, allows now, from its stored row alone, without the state of the reservation. The
-// Right is closed, without a Window, if the grant has ended or its window is over. It is open and HeldBack if the window has not begun.
-func rightOf(g *ent.Grant, now time.Time) Right {
-	switch {
-	case !isLive(g):
-		return Right{Reason: Reason(g.EndReason)}
-	case !g.NotAfter.After(now):
-		return Right{Reason: WindowPast}
-	}
-	r := Right{Open: true, Window: Window{From: g.NotBefore, To: g.NotAfter}}
-	if g.NotBefore.After(now) {
-		r.HeldBack, r.Reason = true, WindowInFuture
-	}
-	return r
-}
-
-// isLive reports whether a grant exists and has not ended. Its window may be over, or not have begun.
-func isLive(g *ent.Grant) bool { return g != nil && g.EndedAt == nil }

@@ -3,7 +3,6 @@ package access
 import (
 	"slices"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/access/pin"
 )
 
@@ -100,14 +99,4 @@ func (d Delta) changesGrant() bool { return d.Moved || d.Redated || d.Redrawn }
 // hasShortPIN reports whether the run generated a PIN with fewer digits than pin.Shortest.
 func (d Delta) hasShortPIN() bool {
 	return slices.ContainsFunc(d.NewPINs, func(p PIN) bool { return p.Length < pin.Shortest })
-}
-
-// snapshotOf returns the part of a [Snapshot] that the grant stores; g may be nil. The codes and PINs are added when they are loaded.
-func snapshotOf(g *ent.Grant) Snapshot {
-	if g == nil {
-		return Snapshot{}
-	}
-	return Snapshot{
-		ID: g.ID, Live: isLive(g), SpaceID: g.SpaceID, Window: Window{g.NotBefore, g.NotAfter}, Redraws: g.Redraws, Released: g.ReleasedAt != nil,
-	}
 }

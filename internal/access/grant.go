@@ -36,6 +36,35 @@ func (run *stayRun) applyRight() error {
 	return nil
 }
 
+// isLive reports whether a grant exists and has not ended. Its window may be over, or not have begun.
+func isLive(g *ent.Grant) bool { return g != nil && g.EndedAt == nil }
+
+// rightOf returns what a grant, which must not be nil, allows now, from its stored row alone, without the state of the reservation. The
+// Right is closed, without a Window, if the grant has ended or its window is over. It is open and HeldBack if the window has not begun.
+func rightOf(g *ent.Grant, now time.Time) Right {
+	switch {
+	case !isLive(g):
+		return Right{Reason: Reason(g.EndReason)}
+	case !g.NotAfter.After(now):
+		return Right{Reason: WindowPast}
+	}
+	r := Right{Open: true, Window: Window{From: g.NotBefore, To: g.NotAfter}}
+	if g.NotBefore.After(now) {
+		r.HeldBack, r.Reason = true, WindowInFuture
+	}
+	return r
+}
+
+// snapshotOf returns the part of a [Snapshot] that the grant stores; g may be nil. The codes and PINs are added when they are loaded.
+func snapshotOf(g *ent.Grant) Snapshot {
+	if g == nil {
+		return Snapshot{}
+	}
+	return Snapshot{
+		ID: g.ID, Live: isLive(g), SpaceID: g.SpaceID, Window: Window{g.NotBefore, g.NotAfter}, Redraws: g.Redraws, Released: g.ReleasedAt != nil,
+	}
+}
+
 // endedByTime reports whether a grant (the access of a stay) ended because its window ended, not because the PMS ended the reservation.
 func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && Reason(g.EndReason) == WindowPast

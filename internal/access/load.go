@@ -84,6 +84,11 @@ func (run *stayRun) loadPlace() (err error) {
 	return err
 }
 
+// SettingsOf returns the stored settings of a property on which access depends.
+func SettingsOf(p *ent.Property) Settings {
+	return Settings{p.ID, p.TimeZone, p.EarlyInMinutes, p.LateOutMinutes, p.PinLength, p.GatesAlone}
+}
+
 // RulesFor returns the access rules of a property, from a cache that is never stale. It fails if the property or its time zone is unknown.
 func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 	type rulesOf string

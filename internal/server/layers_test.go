@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -278,6 +280,27 @@ func TestOnlyAllowedImports(t *testing.T) {
 	} {
 		if why := violation(test.from, test.to); (why == "") != test.allowed {
 			t.Errorf("%s imports %s: %q, want allowed %v", test.from, test.to, why, test.allowed)
+		}
+	}
+}
+
+// decisions are the files whose functions decide from values alone. They import nothing with which they could read or store a row.
+var decisions = []string{
+	"access/decide.go", "access/delta.go", "access/describe.go", "access/reconcile.go", "checkin/next.go", "reservation/merge.go",
+	"reservation/readiness/judge.go", "reservation/explain/verdict.go", "space/diff.go", "space/suggest.go",
+}
+
+func TestDecisionsReadNothing(t *testing.T) {
+	for _, name := range decisions {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			path := strings.TrimPrefix(strings.Trim(i.Path.Value, `"`), module)
+			if below(path, "ent", "internal/db", "internal/watch", "internal/event", "context", "net", "os", "database/sql") {
+				t.Errorf("%s imports %s: it decides from values alone", name, path)
+			}
 		}
 	}
 }
