@@ -7,12 +7,14 @@ import (
 
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/access/pin"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/watch"
 )
 
@@ -147,20 +149,21 @@ var reasonNotices = map[Reason]notice.Kind{
 // mapping may name the same space correctly now.
 func (run *stayRun) notify(d Delta, p Plan) error {
 	var current []notice.Kind
+	add := func(kind notice.Kind, doors []string) error {
+		current = append(current, kind)
+		return notice.Add(run.Tx, notice.Notice{
+			PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: kind.Key(run.grant.ID), Params: paramsOf(kind, doors),
+		})
+	}
 	for _, r := range p.Reasons {
 		if kind, ok := reasonNotices[r]; ok {
-			current = append(current, kind)
+			if err := add(kind, p.doorsWith(r)); err != nil {
+				return err
+			}
 		}
 	}
 	if d.hasShortPIN() {
-		current = append(current, notice.ShortPIN)
-	}
-	for _, kind := range current {
-		n := notice.Notice{PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: kind.Key(run.grant.ID)}
-		if kind == notice.LockJammed {
-			n.Params = message.Params{"what": message.Message{Kind: "jammed.stay"}}
-		}
-		if err := notice.Add(run.Tx, n); err != nil {
+		if err := add(notice.ShortPIN, run.doorsOfShortPINs()); err != nil {
 			return err
 		}
 	}
@@ -173,6 +176,39 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 		return notice.Resolve(run.Tx, run.PropertyID, run.keysExcept(spaceNotices, current)...)
 	}
 	return nil
+}
+
+// paramsOf returns the parameters of a notice about a stay, which has some doors.
+func paramsOf(kind notice.Kind, doors []string) message.Params {
+	switch affected := notice.Doors(doors); {
+	case kind == notice.LockJammed && affected == nil:
+		return message.Params{"what": message.Message{Kind: "jammed.stay"}}
+	case kind == notice.LockJammed:
+		return message.Params{"what": []any{message.Message{Kind: "jammed.stay"}, affected}}
+	case slices.Contains(notice.Kinds[kind], "doors"):
+		return message.Params{"doors": affected}
+	}
+	return nil
+}
+
+// doorsWith returns the names of the doors that have a reason in the plan.
+func (p Plan) doorsWith(r Reason) (names []string) {
+	for _, d := range p.Doors {
+		if d.Reason == r || r == FormerCode && d.former && d.stuck {
+			names = append(names, text.FullName(d.Parent, d.Name))
+		}
+	}
+	return names
+}
+
+// doorsOfShortPINs returns the names of the doors whose locks take only PINs that are shorter than pin.Shortest.
+func (run *Run) doorsOfShortPINs() (names []string) {
+	for _, d := range run.doors {
+		if d.takesCode() && d.Lock.PIN.Max > 0 && d.Lock.PIN.Max < pin.Shortest {
+			names = append(names, text.FullName(d.Parent, d.Name))
+		}
+	}
+	return names
 }
 
 // outlasting are the notices about a code that stays on a lock, which can still be true after the access has ended.

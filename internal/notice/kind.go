@@ -1,6 +1,11 @@
 package notice
 
-import "latchkey.dev/internal/message"
+import (
+	"slices"
+	"strings"
+
+	"latchkey.dev/internal/message"
+)
 
 // Kind is what a notice is about, in camelCase. Kinds are part of the API, so they cannot be renamed.
 type Kind string
@@ -113,25 +118,25 @@ var Kinds = map[Kind][]string{
 	PINPatternsRefused: {"instructions", "lock", "patterns", "refused", "repeat"},
 
 	CodeRedrawn:    {"code", "codeId"},
-	CodeNotPlaced:  nil,
+	CodeNotPlaced:  {"doors"},
 	BackupCodeUsed: {"what"},
 
-	CodeLate:                 nil,
-	ShortPIN:                 nil,
+	CodeLate:                 {"doors"},
+	ShortPIN:                 {"doors"},
 	WindowInFuture:           nil,
 	SpacesDisagree:           nil,
 	SpaceShared:              nil,
-	FormerCode:               nil,
-	SlotsFull:                nil,
-	PINNotPossible:           nil,
-	LockRefused:              nil,
-	DuplicateOnLock:          nil,
+	FormerCode:               {"doors"},
+	SlotsFull:                {"doors"},
+	PINNotPossible:           {"doors"},
+	LockRefused:              {"doors"},
+	DuplicateOnLock:          {"doors"},
 	SpaceUnknown:             nil,
 	SpaceNotMapped:           nil,
 	RoomNotAssigned:          nil,
 	SpaceInactive:            nil,
-	BridgeRevoked:            nil,
-	NoBridge:                 nil,
+	BridgeRevoked:            {"doors"},
+	NoBridge:                 {"doors"},
 	ArrivalAtRisk:            {"fixes", "from", "number"},
 	ArrivalNotReady:          {"fixes", "from", "number"},
 	RetentionBlockedByAccess: nil,
@@ -181,6 +186,15 @@ var Kinds = map[Kind][]string{
 // Message returns the message with the text of a notice of this kind. params are the parameters of its text: see [Kinds].
 func (k Kind) Message(params message.Params) message.Message {
 	return message.Message{Kind: "notice." + string(k), Params: params}
+}
+
+// Doors returns the parameter "doors" of a text: a message that names doors, or nil if there is no name.
+func Doors(names []string) any {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	if len(names) == 0 {
+		return nil
+	}
+	return message.Message{Kind: "affectedDoors", Params: message.Params{"doors": strings.Join(names, ", ")}}
 }
 
 // Key returns the deduplication key (OnceKey) for a problem that exists at most once per subject. subject is the id of an object of the

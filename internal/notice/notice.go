@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/watch"
+	"maps"
 )
 
 // Notice is a problem that needs the staff of a property.
@@ -91,12 +92,18 @@ func SupersedeRead(tx *db.Tx, propertyID, onceKey string) error {
 	return nil
 }
 
-// Text renders a stored notice for a reader. Notices of old versions have a stored text instead of parameters.
+// Text renders a stored notice for a reader. Notices of old versions have a stored text instead of parameters, or fewer parameters than the
+// text of today: a missing one renders as "".
 func Text(n *Row, to message.Reader) string {
 	if n.Parameters == nil {
 		return n.Text
 	}
-	return to.Text(Kind(n.Kind).Message(n.Parameters))
+	params := message.Params{}
+	for _, name := range Kinds[Kind(n.Kind)] {
+		params[name] = nil
+	}
+	maps.Copy(params, n.Parameters)
+	return to.Text(Kind(n.Kind).Message(params))
 }
 
 // IsOpen reports whether the problem with this OnceKey has a notice and is not resolved.

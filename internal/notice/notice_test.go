@@ -207,7 +207,7 @@ func TestText(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := Add(tx, Notice{PropertyID: p, Subject: "s", Kind: "codeLate"}); err != nil {
+			if err := Add(tx, Notice{PropertyID: p, Subject: "s", Kind: "codeLate", Params: message.Params{"doors": Doors([]string{"Room 1", "", "Gate"})}}); err != nil {
 				return err
 			}
 			what := message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": `Front "1"`, "until": until}}
@@ -222,8 +222,11 @@ func TestText(t *testing.T) {
 		if got := Text(rows[0], reader); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if got := Text(rows[1], reader); !strings.HasPrefix(got, "A code of this stay has not been confirmed") {
+		if got := Text(rows[1], reader); !strings.HasPrefix(got, "A code of this stay has not been confirmed") || !strings.HasSuffix(got, " Affected: Room 1, Gate.") {
 			t.Errorf("%q", got)
+		}
+		if got := Text(&Row{Kind: "codeLate", Parameters: message.Params{}}, reader); !strings.HasSuffix(got, "until then.") {
+			t.Errorf("stored without the parameter: %q", got)
 		}
 		if got := Text(rows[2], reader); got != "As stored." {
 			t.Errorf("%q", got)

@@ -215,6 +215,7 @@ func TestPINPerDoor(t *testing.T) {
 		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
 		same(t, "no PIN is possible", []string{"r2 failed pinNotPossible", "g1 verified ownPin", "r1 verified movingOut"}, doorsOf(moved.Plan))
 		same(t, "staff", []string{"pinNotPossible"}, h.notices(s.Row.ID))
+		same(t, "the door", []string{"r2."}, h.affected(s.Row.ID))
 	})
 }
 
@@ -261,6 +262,7 @@ func TestShortPIN(t *testing.T) {
 			t.Errorf("a lock that takes four digits got %d", len(h.pins(s.Row.ID).PIN))
 		}
 		same(t, "staff are warned", []string{"shortPin"}, h.notices(s.Row.ID))
+		same(t, "the door", []string{"r1."}, h.affected(s.Row.ID))
 	})
 }
 

@@ -2,6 +2,7 @@ package reservation_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"latchkey.dev/ent"
@@ -14,6 +15,8 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
@@ -70,6 +73,19 @@ func (h *testProperty) notices(subject string) []string {
 	var out []string
 	for _, n := range rows {
 		out = append(out, n.Kind)
+	}
+	return out
+}
+
+// affected returns what follows "Affected: " in the texts of the notices about a subject.
+func (h *testProperty) affected(subject string) []string {
+	h.t.Helper()
+	rows, err := h.db.View(h.ctx()).Notice.Query().Where(entnotice.PropertyID(h.id), entnotice.Subject(subject)).Order(entnotice.ByID()).All(h.ctx())
+	h.must(err)
+	var out []string
+	for _, n := range rows {
+		_, doors, _ := strings.Cut(notice.Text(n, message.Reader{}), "Affected: ")
+		out = append(out, doors)
 	}
 	return out
 }

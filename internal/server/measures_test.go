@@ -10,6 +10,7 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/test/dbtest"
@@ -74,7 +75,7 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 			if err := event.Append(tx, event.Event{PropertyID: property, Subject: "rsv_a", Kind: event.AccessIssued}); err != nil {
 				return err
 			}
-			return notice.Add(tx, notice.Notice{PropertyID: property, Kind: "codeLate", Subject: "a", OnceKey: property + " test"})
+			return notice.Add(tx, notice.Notice{PropertyID: property, Kind: "codeLate", Subject: "a", OnceKey: property + " test", Params: message.Params{"doors": nil}})
 		})
 		if err != nil {
 			t.Fatal(err)

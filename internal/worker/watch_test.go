@@ -12,6 +12,7 @@ import (
 
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/test/dbtest"
@@ -177,7 +178,7 @@ func TestWatchersMissNoLastState(t *testing.T) {
 		}
 		for i := range notices {
 			write(t, d, func(tx *db.Tx) error {
-				return notice.Add(tx, notice.Notice{PropertyID: propertyID, Kind: notice.ShortPIN, Subject: fmt.Sprint("rsv_", i)})
+				return notice.Add(tx, notice.Notice{PropertyID: propertyID, Kind: notice.ShortPIN, Subject: fmt.Sprint("rsv_", i), Params: message.Params{"doors": nil}})
 			})
 		}
 		for range feeds {
