@@ -84,6 +84,9 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 		return f
 	case slot.BrokerUnreachable:
 		f.Advice = "start the broker (systemctl status mosquitto), or correct the bridge's --mqtt settings and restart it"
+		if strings.Contains(c.Detail, "refuses our user and password") {
+			f.Advice = "compare the bridge's LATCHKEY_MQTT_USER and LATCHKEY_MQTT_PASSWORD with what was given to mosquitto_passwd, and restart the bridge"
+		}
 	default:
 		f.Advice = "start Zigbee2MQTT (systemctl status zigbee2mqtt), or correct --mqtt-base and restart the bridge"
 	}
