@@ -3,6 +3,7 @@ package db_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -45,6 +46,62 @@ func TestEachTableRefersToItsOwner(t *testing.T) {
 	for name, reason := range schema.WithoutOwner {
 		if !known[name] || reason == "" {
 			t.Errorf("WithoutOwner: %s: %q", name, reason)
+		}
+	}
+}
+
+// Reasons why a column with an id is no foreign key.
+const (
+	record   = "the row records what happened, and outlives the row with this id"
+	external = "an id of the PMS, which is no row here"
+	named    = "the name of a key or of a start, which is no row"
+	orEmpty  = "a text that is empty if there is none, which no foreign key allows; the code checks the id when it stores it"
+	removed  = "a guest can be erased while the row remains"
+	twoKinds = "the id of a space or of a gate: one column cannot refer to two tables"
+)
+
+// references are the columns with the id of another row that have no foreign key, besides that of the property.
+var references = map[string]string{
+	"acts.lock_id": record, "acts.grant_id": record, "disclosures.reservation_id": record, "disclosures.integration_id": record,
+	"erasures.reservation_id": record, "erasures.guest_id": record, "erasures.mail_id": record, "events.grant_id": record,
+	"former_people.person_id": record, "register_entries.guest_id": record,
+	"reservation_changes.integration_id": record, "reservation_changes.reservation_id": record,
+
+	"conflicts.external_id": external, "mappings.external_id": external, "mappings.parent_external_id": external, "partner_spaces.external_id": external,
+	"partner_spaces.parent_external_id": external, "reservations.pms_id": external, "reservations.pms_group_id": external,
+	"reservations.pms_space_id": external, "reservations.pms_parent_space_id": external,
+
+	"bridges.boot_id": named, "issuer_keys.key_id": named, "phones.key_id": named,
+
+	"codes.lock_id": orEmpty, "grants.space_id": orEmpty, "grants.from_space_id": orEmpty, "grants.pin_id": orEmpty, "guest_links.guest_id": orEmpty,
+	"guest_sessions.guest_id": orEmpty, "invitations.mail_id": orEmpty,
+	"invitations.reminder_id": orEmpty, "mails.reservation_id": orEmpty, "mails.guest_id": orEmpty, "slots.grant_id": orEmpty, "slots.pin_id": orEmpty,
+	"slots.stay_space_id": orEmpty, "spaces.parent_id": orEmpty, "stays.profile_id": orEmpty,
+
+	"phones.guest_id": removed, "phone_links.guest_id": removed,
+
+	"locks.door_id": twoKinds, "pins.door_id": twoKinds, "slots.door_id": twoKinds,
+
+	"messages.reservation_id":   "the guest of the message refers to the reservation",
+	"reservations.own_space_id": "the PMS sends it; a space that is deleted leaves the stay without a room",
+	"tokens.parent_id":          "a session ends with the operator's token, which each call checks",
+}
+
+func TestEachReferenceIsAForeignKeyOrHasAReason(t *testing.T) {
+	found := map[string]bool{}
+	for _, m := range tables.Tables {
+		for _, c := range m.Columns {
+			isKey := slices.ContainsFunc(m.ForeignKeys, func(k *entschema.ForeignKey) bool { return k.Columns[0] == c })
+			if name := m.Name + "." + c.Name; strings.HasSuffix(c.Name, "_id") && c.Name != "property_id" && !isKey {
+				if found[name] = true; references[name] == "" {
+					t.Errorf("%s is no foreign key: declare it in ent/schema/edges.go, or give the reason here", name)
+				}
+			}
+		}
+	}
+	for name := range references {
+		if !found[name] {
+			t.Errorf("%s is a foreign key or does not exist: remove it from the list", name)
 		}
 	}
 }
