@@ -35,7 +35,7 @@ func (s *session) printAnswer(m proto.Message, err error, human func()) error {
 
 var protoJSON = protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}
 
-// printAnswers prints several values as one JSON object below the key data, for commands that make several calls. It does not look at
+// printAnswers prints several values as one JSON object below the key data, for commands that make several calls. It does not check
 // --json: the caller does. parts has the values by their name. Messages keep the field names of the API.
 func (s *session) printAnswers(parts map[string]any) error {
 	data := map[string]any{}

@@ -113,7 +113,7 @@ const lateAfter = 10 * time.Minute
 
 // notifyLateCodes notifies staff of the reservations whose code a lock has not confirmed for lateAfter since the change and since the start
 // of its window. It adds no second notice while one is open. A change of the access, or a lock's confirmation, resolves the notice; a code
-// that is late after that is notified again. One call looks at up to limit slots.
+// that is late after that is notified again. One call checks up to limit slots.
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
 	ids, err := rec.Tx.Slot.Query().Where(isLate(now.Add(-lateAfter)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(hasNoNoticeOfLateCode)).

@@ -27,10 +27,10 @@ type operation struct {
 	kind       slot.OpKind
 }
 
-// recordResult counts failures of op and returns the shortest wait before its retry; 0, as for the first freeTries failures, leaves it to
-// slot.Step. A write counts as failed if it is NotConfirmed. A failed read, except one with the result Busy, counts if installed is true:
-// the slot already holds its code, so the read is a check that can wait. Any other result resets the count; that of a setting or a removal
-// resets both counts.
+// recordResult counts failures of op and returns the shortest wait before its retry. It returns 0 for the first freeTries failures: then
+// slot.Step chooses the wait. A write fails if its result is NotConfirmed. A read fails with any error except Busy, and counts only if
+// installed is true: the slot then holds its code, so the read is a check that can wait. Any other result resets the count of op; a result
+// of a setting or a removal resets the counts of both.
 func (r backoff) recordResult(op slot.Op, result slot.Result, installed bool) time.Duration {
 	k, most := operation{op.Slot, op.Generation, op.Kind}, backoffMaxWrite
 	failed := result == slot.NotConfirmed

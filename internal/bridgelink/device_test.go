@@ -38,7 +38,7 @@ type device struct {
 	epoch    uint64
 	messages chan *lockv1.ConnectResponse
 	ended    chan error
-	ahead    time.Duration // of the clock by which the bridge looks at certificates
+	ahead    time.Duration // of the clock by which the bridge checks certificates
 }
 
 // enrol makes a bridge that drives locks with these addresses.

@@ -173,7 +173,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestARedirectIsNotFollowed counts calls, and looks at where a redirect would lead.
+// TestARedirectIsNotFollowed counts calls, also those to the target of the redirect.
 func TestARedirectIsNotFollowed(t *testing.T) {
 	var other atomic.Int32
 	elsewhere := newZoo(t, quick(), func(http.ResponseWriter, *http.Request) { other.Add(1) })

@@ -26,7 +26,7 @@ import (
 
 const acmeName = "keys.example.com"
 
-// authority is a small ACME certificate authority (RFC 8555). It looks at the server as tls-alpn-01 (RFC 8737) wants, and
+// authority is a small ACME certificate authority (RFC 8555). It checks the server as tls-alpn-01 (RFC 8737) wants, and
 // takes every signature of an account on trust.
 type authority struct {
 	t       *testing.T

@@ -37,7 +37,7 @@ func (w *world) sealed(doc envelope, key *ecdsa.PrivateKey) []byte {
 }
 
 // padded is a document of exactly size bytes under an algorithm that is not supported: a reader that looks inside says so, one
-// that looks at the size first says malformed.
+// that checks the size first says malformed.
 func (w *world) padded(raw []byte, key *ecdsa.PrivateKey, size int) []byte {
 	w.tb.Helper()
 	out := w.remake(raw, key, func(head, _ members) { head[1] = -35 })

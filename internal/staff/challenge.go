@@ -45,8 +45,8 @@ func newState(now time.Time, life time.Duration) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(raw, uint64(now.Add(life).Unix())))
 }
 
-// challengeOf returns the challenge that belongs to a state. Only this installation can compute it, so a state that a caller made up, or
-// that was made for another ceremony, person or session, has a challenge that no authenticator was shown.
+// challengeOf returns the challenge that belongs to a state: a keyed hash over the ceremony, the person, the session and the state. No
+// authenticator was shown the challenge of a state that a caller made up, or that was made for another ceremony, person or session.
 func (c ceremony) challengeOf(keys *keyring.Ring, state string) []byte {
 	return keys.MAC("ceremony", c.kind, c.subject, c.sessionID, state)
 }

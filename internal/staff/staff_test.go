@@ -23,7 +23,7 @@ const (
 	password = "correct horse battery"
 )
 
-// traced is how a call came that no test looks at.
+// traced is the origin of calls whose origin no test checks.
 var traced = Trace{Action: "test", From: "192.0.2.7"}
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

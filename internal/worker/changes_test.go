@@ -83,7 +83,7 @@ func TestSweepOfChanges(t *testing.T) {
 		}
 		change("rsv_busy", 0)
 		change("rsv_busy", 1)
-		sweep(1) // the first looks at all
+		sweep(1) // the first checks all
 		expect("what was there before", map[string][]int{"rsv_busy": {1}})
 		for minute := 2; minute < 10; minute++ {
 			change("rsv_busy", minute)

@@ -76,7 +76,7 @@ func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	if err != nil {
 		return mail.Schedule{}, err
 	}
-	look, err := property.GetCheckInSettings(tx, propertyID)
+	settings, err := property.GetCheckInSettings(tx, propertyID)
 	if err != nil {
 		return mail.Schedule{}, err
 	}
@@ -84,7 +84,7 @@ func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	if err != nil {
 		zone = time.UTC
 	}
-	return mail.Schedule{InviteDays: look.InviteDays, RemindDays: look.RemindDays, Zone: zone}, nil
+	return mail.Schedule{InviteDays: settings.InviteDays, RemindDays: settings.RemindDays, Zone: zone}, nil
 }
 
 // bookerAddress returns the booker's address as the PMS sent it, in lower case, or "" if it sent none. It can be an agency's.

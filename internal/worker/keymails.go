@@ -176,9 +176,9 @@ func (m Mails) recipientOf(view *db.Tx, row *ent.Reservation, kind mail.Kind) (a
 	return address, address == "", err
 }
 
-// guestAddresses returns in working the first address that reaches the guest and whose mails do not bounce: the booker's, or one of
-// trusted. If none works, all has every address. trusted loads the addresses that the guest gave. It is called only if the booker's does
-// not work.
+// guestAddresses returns the first working address of the guest: the booker's, or one that trusted returns. An address works if it reaches
+// the guest and its mails do not bounce. If none works, guestAddresses returns all of them. trusted loads the addresses that the guest
+// gave, and is called only if the booker's does not work.
 func (m Mails) guestAddresses(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (working string, all []string, err error) {
 	booked, err := bookerAddress(tx, m.Reservations, row)
 	if err != nil {

@@ -57,11 +57,12 @@ func (m Mails) isCompanions(view *db.Tx, row *mail.Row, address string) (bool, e
 	return slices.ContainsFunc(present, func(one string) bool { return strings.EqualFold(one, address) }), err
 }
 
-// isListOf reports whether a mail is a list of rooms that a sweep ordered for one address. One that staff ordered again follows the guest.
+// isListOf reports whether a mail is a list of rooms that a sweep ordered for one address. It is false for a list that staff ordered again:
+// such a mail goes to the guest's present address.
 func isListOf(row *mail.Row) bool { return listsRooms(mail.Kind(row.Kind)) && row.OnceKey != nil }
 
-// isRenewal reports whether a mail has the link that a guest asked for at the address of a former link. One that staff ordered follows the
-// guest.
+// isRenewal reports whether a mail has the link that a guest asked for at the address of a former link. It is false for a mail that staff
+// ordered: such a mail goes to the guest's present address.
 func isRenewal(row *mail.Row) bool { return mail.Kind(row.Kind) == mail.Link && row.OnceKey != nil }
 
 // recipientNow returns the address to which a mail to the booker goes now, or "". ordered is its recipient until now, or "": a list of rooms

@@ -145,14 +145,14 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 	if err != nil {
 		return nil, err
 	}
-	look, err := property.GetCheckInSettings(view, propertyID)
+	checkIn, err := property.GetCheckInSettings(view, propertyID)
 	if err != nil {
 		return nil, err
 	}
-	reader := message.Reader{Language: look.Language}
+	reader := message.Reader{Language: checkIn.Language}
 	params := message.Params{"property": prop.Name}
 	text, err := mail.Compose(to, mail.Content{
-		Property: prop.Name, Language: look.Language, Direction: message.Direction(look.Language), Accent: look.Accent, Subject: reader.Text(message.Message{Kind: "mail.test.subject", Params: params}),
+		Property: prop.Name, Language: checkIn.Language, Direction: message.Direction(checkIn.Language), Accent: checkIn.Accent, Subject: reader.Text(message.Message{Kind: "mail.test.subject", Params: params}),
 		Paragraphs: []string{reader.Text(message.Message{Kind: "mail.test.text", Params: params})},
 	})
 	if err != nil {

@@ -85,7 +85,7 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if err != nil {
 		return rendered{}, err
 	}
-	look, err := property.GetCheckInSettings(view, row.PropertyID)
+	settings, err := property.GetCheckInSettings(view, row.PropertyID)
 	if err != nil {
 		return rendered{}, err
 	}
@@ -93,7 +93,7 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if err != nil {
 		zone = time.UTC // an unknown time zone must not hold back mails
 	}
-	language, err := languageOf(view, row, look)
+	language, err := languageOf(view, row, settings)
 	if err != nil {
 		return rendered{}, err
 	}
@@ -101,10 +101,10 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	if err != nil {
 		return rendered{}, err
 	}
-	texts := property.TextsIn(look, language)
+	texts := property.TextsIn(settings, language)
 	r := &renderer{Mails: m, view: view, row: row, property: in, to: to, out: rendered{property: in.Name}, occasion: mail.Occasion{
-		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: language, Zone: zone}, Property: in.Name, Accent: look.Accent,
-		DeskPhone: look.DeskPhone, Address: texts.Address, Directions: texts.Directions, Now: view.Now(),
+		Kind: mail.Kind(row.Kind), Reader: message.Reader{Language: language, Zone: zone}, Property: in.Name, Accent: settings.Accent,
+		DeskPhone: settings.DeskPhone, Address: texts.Address, Directions: texts.Directions, Now: view.Now(),
 		ProfilePage: m.BaseURL() + "/g/profile/" + in.ID,
 	}}
 	if row.ReservationID != "" {
@@ -134,15 +134,15 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 
 // languageOf returns the language of a mail: that of the guest who gets it, or the property's if it is not known. Staff read the property's
 // language, invited people and former guests that of their request.
-func languageOf(view *db.Tx, row *mail.Row, look *property.CheckInSettings) (string, error) {
+func languageOf(view *db.Tx, row *mail.Row, settings *property.CheckInSettings) (string, error) {
 	if kind := mail.Kind(row.Kind); kind == mail.Join || kind == mail.Profile {
-		return cmp.Or(row.Parameters["language"], look.Language), nil
+		return cmp.Or(row.Parameters["language"], settings.Language), nil
 	}
 	if row.ReservationID == "" || mail.Kind(row.Kind) == mail.Staff {
-		return look.Language, nil
+		return settings.Language, nil
 	}
 	language, err := guest.LanguageOf(view, row.PropertyID, row.ReservationID, row.GuestID)
-	return cmp.Or(language, look.Language), err
+	return cmp.Or(language, settings.Language), err
 }
 
 // addStay adds a stay to the mail: dates, room, and links or PINs. For a mail that is no longer needed, such as after a removal, it sets

@@ -184,7 +184,7 @@ func TestStayLooksAtTheMappingOnce(t *testing.T) {
 			}
 		}
 		if n != 1 {
-			x.Errorf("%d looks at the mapping:\n%s", n, strings.Join(list, "\n"))
+			x.Errorf("the mapping is read %d times:\n%s", n, strings.Join(list, "\n"))
 		}
 	})
 }

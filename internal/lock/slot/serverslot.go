@@ -150,7 +150,7 @@ func provesOlderGone(s ServerSlot, rule rules) bool {
 }
 
 // Converged reports whether the lock is known to hold exactly the desired credential, or none if none is desired. The lock's
-// acknowledgement suffices, even if the lock can be read. It does not look at windows: a credential that was removed after its window has
+// acknowledgement suffices, even if the lock can be read. It does not check windows: a credential that was removed after its window has
 // not converged.
 func (s ServerSlot) Converged() bool { return convergedWith(s, production) }
 
@@ -177,8 +177,8 @@ func isRemoved(s ServerSlot, rule rules) bool {
 	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !(s.ReadBack && rule.enforces(readBackProof)))
 }
 
-// IsUnreleased reports whether the last report proves that the slot is empty, but did not free it: the lock's acknowledgement was no proof
-// then, because the lock could be read. The same report now frees the slot.
+// IsUnreleased reports whether the last report proves now that the slot is empty, but did not when it came: the lock could be read then, so
+// its acknowledgement was no proof. The caller applies the same report again to free the slot.
 func (s ServerSlot) IsUnreleased() bool { return s.isUnreleasedWith(production) }
 
 // isUnreleasedWith is [ServerSlot.IsUnreleased] under the given rules. Tests pass other rules than those of production.

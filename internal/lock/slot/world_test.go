@@ -154,7 +154,7 @@ type scenario struct {
 	outage  bool   // minds change while the link is down, and operations after it are counted
 
 	off    loose // what surrounds the step functions and is switched off
-	ignore []int // properties not to look at
+	ignore []int // properties not to check
 }
 
 // loose names what the step functions require of the code around them.

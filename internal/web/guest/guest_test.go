@@ -22,7 +22,7 @@ func TestGuestFlow(t *testing.T) {
 
 	b.shows("/g/l/"+linkSecret, "Hello A.", "Hostel Miramar", "Saturday, 21 November", "Monday, 23 November")
 	if f.bound {
-		t.Fatal("to look at the link bound it")
+		t.Fatal("the link was bound when its page was read")
 	}
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	b.shows("/g/stays/rsv_1", "Room 204 · Bed 1", "Sat 21 Nov to Mon 23 Nov, until 11:00", "3 things are still to do", "Cannot start yet")

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// FaultKind is a kind of fault that affects one operation that sets or clears a slot. With a kind that has no comment, the operation
-// changes nothing and its answer is the result of that name.
+// FaultKind is a kind of fault that affects one operation that sets or clears a slot. Unless the comment of a kind says more, the
+// operation changes nothing, and its answer is the result with the name of the kind.
 type FaultKind string
 
 const (
