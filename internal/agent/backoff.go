@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -53,11 +54,5 @@ func (r backoff) recordResult(op slot.Op, result slot.Result, installed bool) ti
 	if n <= 0 {
 		return 0
 	}
-	wait := backoffMin
-	for range n - 1 {
-		if wait *= 2; wait >= most {
-			return most
-		}
-	}
-	return wait
+	return clock.Backoff(backoffMin, most, n-1)
 }

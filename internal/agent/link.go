@@ -71,14 +71,10 @@ func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	if errors.Is(err, errRevoked) || isRefused(err) {
 		return clock.Jitter(p.revokedRetry)
 	}
-	most := p.maxRetry
 	if errors.Is(err, errSuperseded) {
-		return clock.Jitter(most)
+		return clock.Jitter(p.maxRetry)
 	}
-	if attempt < 16 {
-		most = min(most, p.firstRetry<<attempt)
-	}
-	return clock.FullJitter(most)
+	return clock.FullJitter(clock.Backoff(p.firstRetry, p.maxRetry, attempt))
 }
 
 // isRefused reports whether the server rejected the bridge's credentials, so that a quick retry is useless.

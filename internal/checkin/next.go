@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/money"
 )
@@ -113,11 +114,7 @@ func (f Facts) retryDelay() time.Duration {
 	if f.Attempt.At.After(f.BeganAt.Add(askOften)) {
 		return rareRetry
 	}
-	d := firstRetry
-	for i := 1; i < f.Attempt.Calls && d < maxRetry; i++ {
-		d *= 2
-	}
-	return min(d, maxRetry)
+	return clock.Backoff(firstRetry, maxRetry, f.Attempt.Calls-1)
 }
 
 // askDelay returns the wait between the latest answer to getCheckInStatus and the next question: askInterval, or rareRetry if that answer

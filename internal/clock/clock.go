@@ -66,6 +66,26 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// Backoff returns first, doubled as often as times says, but at most most.
+func Backoff(first, most time.Duration, times int) time.Duration {
+	wait := first
+	for range times {
+		if wait >= most {
+			break
+		}
+		wait *= 2
+	}
+	return min(wait, most)
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // Jitter returns a random duration between half of d and d, so that many callers do not act at the same time. d must not be negative.
 func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 

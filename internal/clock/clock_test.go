@@ -84,3 +84,14 @@ func TestFollowerMovesOnlyIfItIsCertainlyWrong(t *testing.T) {
 		t.Errorf("%v off a certain measurement", off)
 	}
 }
+
+func TestBackoff(t *testing.T) {
+	for times, want := range map[int]time.Duration{-1: 3, 0: 3, 1: 6, 2: 12, 3: 20, 4: 20, 1 << 20: 20} {
+		if got := Backoff(3, 20, times); got != want {
+			t.Errorf("doubled %d times: %d, want %d", times, got, want)
+		}
+	}
+	if got := Backoff(30, 20, 0); got != 20 {
+		t.Errorf("a first wait above the limit: %d, want 20", got)
+	}
+}

@@ -147,18 +147,10 @@ func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather ti
 		case ctx.Err() == nil:
 			x.log.Error("events cannot be delivered now", "part", what, "error", err)
 			failures++
-			wait = backoff(failures, x.options.MinBackoff, x.options.Sweep)
+			wait = clock.Backoff(x.options.MinBackoff, x.options.Sweep, failures-1)
 		}
 		timer.Reset(clock.Spread(wait, wait/10))
 	}
-}
-
-// backoff returns the wait after a number of failures, at least 1: least, doubled by each further failure, but no longer than most.
-func backoff(failures int, least, most time.Duration) time.Duration {
-	if failures > 20 {
-		return most
-	}
-	return min(least<<(failures-1), most)
 }
 
 // subscribe stores the cursors of new subscribers, before an event gets a position that they would miss. It removes the cursors of
@@ -315,7 +307,7 @@ func (x *Dispatcher) deliverPage(ctx context.Context, d *db.DB, s Subscriber, p 
 // applyBySubject delivers the events of a page to a subscriber, each subject in a savepoint of its own. It returns one failure for each
 // subject that failed.
 func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures []event.Failure) {
-	wait := backoff(p.cursor.Attempts+1, x.options.MinBackoff, x.options.MaxBackoff)
+	wait := clock.Backoff(x.options.MinBackoff, x.options.MaxBackoff, p.cursor.Attempts)
 	for _, group := range groupBySubject(p.due) {
 		if err := tx.Savepoint(func() error { return s.Apply(tx, group) }); err != nil {
 			failures = append(failures, event.Failure{Subject: group[0].Subject, AfterPosition: *group[0].Position - 1, RetryAt: tx.Now().Add(clock.Spread(wait, wait/10)), Err: err})

@@ -295,11 +295,3 @@ func TestNewPage(t *testing.T) {
 		}
 	}
 }
-
-func TestBackoff(t *testing.T) {
-	for failures, want := range map[int]time.Duration{1: 100, 2: 200, 3: 400, 9: 25600, 10: 30000, 20: 30000, 21: 30000, 1000: 30000} {
-		if got := backoff(failures, 100*time.Millisecond, 30*time.Second); got != want*time.Millisecond {
-			t.Errorf("after %d failures: %v, want %v", failures, got, want*time.Millisecond)
-		}
-	}
-}

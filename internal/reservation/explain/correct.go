@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -43,22 +44,15 @@ func (c clocks) correct(h Event) time.Time {
 	made, at := c.granted[h.GrantID], locationOf(h)
 	switch {
 	case h.OfStay && h.Kind == event.CredentialChanged:
-		h.At = latest(h.At, c.last[at])
+		h.At = clock.Later(h.At, c.last[at])
 		c.last[at] = h.At
 		if c.first[at].IsZero() {
 			c.first[at] = h.At
 		}
 	case h.OfStay && h.isOpening() && h.At.Before(made):
-		h.At = latest(made, c.first[at])
+		h.At = clock.Later(made, c.first[at])
 	}
 	return h.At
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // provenCodes are the codes that are proven to be on their lock, up to the current event in stored order.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -152,7 +153,7 @@ func (e *Explanation) truncate(missingUntil time.Time) {
 	e.CompleteAfter = missingUntil
 	if n := len(e.Steps) - MaxSteps; n > 0 {
 		cut := e.Steps[n-1].At
-		e.Truncated, e.CompleteAfter = true, latest(missingUntil, cut)
+		e.Truncated, e.CompleteAfter = true, clock.Later(missingUntil, cut)
 		e.Steps = slices.DeleteFunc(e.Steps, func(s Step) bool { return !s.At.After(cut) })
 	}
 }

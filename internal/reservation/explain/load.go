@@ -248,7 +248,7 @@ func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predi
 	}
 	if len(rows) > most {
 		rows, l.f.More = rows[:most], true
-		l.f.MissingUntil = latest(l.f.MissingUntil, rows[most-1].CreatedAt)
+		l.f.MissingUntil = clock.Later(l.f.MissingUntil, rows[most-1].CreatedAt)
 	}
 	l.rows = append(l.rows, rows...)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
 )
 
 // At lowPercent or below, a battery is low and the service creates a notice. Only a battery at mayGetLow or below can become low within a
@@ -55,15 +56,7 @@ func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Tim
 		return time.Time{}, false
 	}
 	left := time.Duration(float64(took) / float64(fallen) * float64(last.GetValue()-lowPercent))
-	return laterOf(last.GetAt().AsTime().Add(left), now), true
-}
-
-// laterOf returns the later of two times.
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return clock.Later(last.GetAt().AsTime().Add(left), now), true
 }
 
 // showBatteries handles the list of batteries to change within a week, for printing.
