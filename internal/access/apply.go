@@ -8,7 +8,6 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/text"
 )
 
 // Apply carries out the steps of [Reconcile] on the stored slots, from which bridges write the locks: it sets and changes codes if
@@ -164,13 +163,12 @@ func (run *Run) IsRemoved() bool {
 	return !slices.ContainsFunc(run.codes, func(h heldSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
-// DoorsWithoutCode returns the names of the doors whose lock has no usable code of the holder: none is desired there, or the lock refused it.
-func (run *Run) DoorsWithoutCode() (names []string) {
-	for _, d := range run.doors {
-		has := func(h heldSlot) bool { return h.Present && h.LockID == d.Lock.ID && !slot.Result(h.Result).Final() }
-		if d.takesCode() && !slices.ContainsFunc(run.codes, has) {
-			names = append(names, text.FullName(d.Parent, d.Name))
-		}
-	}
-	return names
+// LacksUsableSlot reports whether the lock on a door of the holder has no usable code of the holder: none is desired there, or the lock
+// refused it.
+func (run *Run) LacksUsableSlot() bool {
+	return slices.ContainsFunc(run.doors, func(d Door) bool {
+		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h heldSlot) bool {
+			return h.Present && h.LockID == d.Lock.ID && !slot.Result(h.Result).Final()
+		})
+	})
 }

@@ -7,16 +7,13 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 
-	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
-	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/watch"
 )
@@ -116,7 +113,8 @@ const lateAfter = 10 * time.Minute
 // that is late after that is notified again. One call checks up to limit slots.
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
-	ids, err := rec.Tx.Slot.Query().Where(isLate(now.Add(-lateAfter)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(hasNoNoticeOfLateCode)).
+	ids, err := rec.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
+		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(hasNoNoticeOfLateCode)).
 		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -126,44 +124,12 @@ func (rec Reconciler) notifyLateCodes(limit int) error {
 		return fmt.Errorf("load the grants of codes that are late: %w", err)
 	}
 	for _, g := range grants {
-		doors, err := lateDoors(rec.Tx, g, now.Add(-lateAfter))
-		if err != nil {
-			return err
-		}
-		err = notice.Add(rec.Tx, notice.Notice{
+		err := notice.Add(rec.Tx, notice.Notice{
 			PropertyID: g.PropertyID, Kind: notice.CodeLate, Subject: g.ReservationID, OnceKey: notice.CodeLate.Key(g.ID),
-			Params: message.Params{"doors": notice.Doors(doors)},
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// isLate selects the slots with a code that its lock has not confirmed, although it was changed and its window began before a time.
-func isLate(before time.Time) predicate.Slot {
-	return entslot.And(entslot.Present(true), entslot.ChangedAtLTE(before), entslot.NotBeforeLTE(before),
-		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)))
-}
-
-// lateDoors returns the names of the locks on which a code of a grant is late.
-func lateDoors(tx *db.Tx, g *ent.Grant, before time.Time) ([]string, error) {
-	late, err := tx.Slot.Query().Where(entslot.PropertyID(g.PropertyID), entslot.GrantID(g.ID), isLate(before)).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("load the codes that are late: %w", err)
-	}
-	var names []string
-	for _, row := range late {
-		lk, err := lock.Get(tx, g.PropertyID, row.LockID)
-		if err != nil {
-			return nil, err
-		}
-		name, err := lock.NoticeName(tx, lk)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, nil
 }

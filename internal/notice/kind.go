@@ -1,11 +1,6 @@
 package notice
 
-import (
-	"slices"
-	"strings"
-
-	"latchkey.dev/internal/message"
-)
+import "latchkey.dev/internal/message"
 
 // Kind is what a notice is about, in camelCase. Kinds are part of the API, so they cannot be renamed.
 type Kind string
@@ -118,10 +113,10 @@ var Kinds = map[Kind][]string{
 	PINPatternsRefused: {"instructions", "lock", "patterns", "refused", "repeat"},
 
 	CodeRedrawn:    {"code", "codeId"},
-	CodeNotPlaced:  {"doors"},
+	CodeNotPlaced:  nil,
 	BackupCodeUsed: {"what"},
 
-	CodeLate:                 {"doors"},
+	CodeLate:                 nil,
 	ShortPIN:                 {"doors"},
 	WindowInFuture:           nil,
 	SpacesDisagree:           nil,
@@ -188,13 +183,21 @@ func (k Kind) Message(params message.Params) message.Message {
 	return message.Message{Kind: "notice." + string(k), Params: params}
 }
 
-// Doors returns the parameter "doors" of a text: a message that names doors, or nil if there is no name.
+// maxDoors is how many doors a notice names.
+const maxDoors = 10
+
+// Doors returns the parameter "doors" of a text: a message that names up to maxDoors doors, or nil if there is no name.
 func Doors(names []string) any {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
-	if len(names) == 0 {
+	var doors []any
+	for _, name := range names {
+		if name != "" && len(doors) < maxDoors {
+			doors = append(doors, message.Message{Kind: "affectedDoor", Params: message.Params{"door": name}})
+		}
+	}
+	if len(doors) == 0 {
 		return nil
 	}
-	return message.Message{Kind: "affectedDoors", Params: message.Params{"doors": strings.Join(names, ", ")}}
+	return message.Message{Kind: "affectedDoors", Params: message.Params{"doors": doors}}
 }
 
 // Key returns the deduplication key (OnceKey) for a problem that exists at most once per subject. subject is the id of an object of the

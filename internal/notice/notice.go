@@ -3,6 +3,7 @@ package notice
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/watch"
-	"maps"
 )
 
 // Notice is a problem that needs the staff of a property.
@@ -79,6 +79,20 @@ func Renew(tx *db.Tx, n Notice) error {
 	return Add(tx, n)
 }
 
+// AddOrUpdate is like Add, but if there is a notice of the open problem already, with other parameters, it gets the present ones.
+func AddOrUpdate(tx *db.Tx, n Notice) error {
+	row, err := tx.Notice.Query().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).Only(tx.Context())
+	switch {
+	case ent.IsNotFound(err):
+		return Add(tx, n)
+	case err != nil:
+		return fmt.Errorf("look for a notice: %w", err)
+	case len(n.Params) == 0 || message.Same(n.Params, row.Parameters):
+		return nil
+	}
+	return Renew(tx, n)
+}
+
 // SupersedeRead makes room for another notice of the problem with this OnceKey if staff have read the present one: Add and Renew then add
 // one. It is for problems of which each occurrence is news, such as messages of a guest. The former notice stays in the list.
 func SupersedeRead(tx *db.Tx, propertyID, onceKey string) error {
@@ -92,18 +106,23 @@ func SupersedeRead(tx *db.Tx, propertyID, onceKey string) error {
 	return nil
 }
 
-// Text renders a stored notice for a reader. Notices of old versions have a stored text instead of parameters, or fewer parameters than the
-// text of today: a missing one renders as "".
+// Text renders a stored notice for a reader. Notices of old versions have a stored text instead of parameters.
 func Text(n *Row, to message.Reader) string {
 	if n.Parameters == nil {
 		return n.Text
 	}
+	return to.Text(MessageOf(n))
+}
+
+// MessageOf returns the message of a stored notice that has parameters. A notice of an old version can lack parameters of the text of today:
+// they render as "".
+func MessageOf(n *Row) message.Message {
 	params := message.Params{}
 	for _, name := range Kinds[Kind(n.Kind)] {
 		params[name] = nil
 	}
 	maps.Copy(params, n.Parameters)
-	return to.Text(Kind(n.Kind).Message(params))
+	return Kind(n.Kind).Message(params)
 }
 
 // IsOpen reports whether the problem with this OnceKey has a notice and is not resolved.

@@ -207,7 +207,7 @@ func TestText(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := Add(tx, Notice{PropertyID: p, Subject: "s", Kind: "codeLate", Params: message.Params{"doors": Doors([]string{"Room 1", "", "Gate"})}}); err != nil {
+			if err := Add(tx, Notice{PropertyID: p, Subject: "s", Kind: "slotsFull", Params: message.Params{"doors": Doors([]string{"Room 1", "", "Gate"})}}); err != nil {
 				return err
 			}
 			what := message.Message{Kind: "guessing.pausedEarlier", Params: message.Params{"lock": `Front "1"`, "until": until}}
@@ -222,10 +222,10 @@ func TestText(t *testing.T) {
 		if got := Text(rows[0], reader); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if got := Text(rows[1], reader); !strings.HasPrefix(got, "A code of this stay has not been confirmed") || !strings.HasSuffix(got, " Affected: Room 1, Gate.") {
+		if got := Text(rows[1], reader); !strings.HasPrefix(got, "A lock of this stay has no free slot") || !strings.HasSuffix(got, " Affected: “Room 1” “Gate”.") {
 			t.Errorf("%q", got)
 		}
-		if got := Text(&Row{Kind: "codeLate", Parameters: message.Params{}}, reader); !strings.HasSuffix(got, "until then.") {
+		if got := Text(&Row{Kind: "slotsFull", Parameters: message.Params{}}, reader); !strings.HasSuffix(got, "is cleared.") {
 			t.Errorf("stored without the parameter: %q", got)
 		}
 		if got := Text(rows[2], reader); got != "As stored." {

@@ -133,7 +133,7 @@ func TestJammedLockDoesNotOpen(t *testing.T) {
 		same(t, "doors", []string{"r1 verified lockJammed", "g1 verified"}, doorsOf(p))
 		same(t, "status", access.StatusPartial, p.Status)
 		same(t, "staff", []string{"lockJammed"}, h.notices(rsv))
-		same(t, "the door", []string{"r1."}, h.affected(rsv))
+		same(t, "the door", []string{"“r1”."}, h.affected(rsv))
 		jam("locked")
 		same(t, "status once it moves", access.StatusIssued, h.plan("A").Status)
 	})

@@ -201,6 +201,17 @@ func TestRefusedAndOccupied(t *testing.T) {
 	})
 }
 
+func TestNoticeNamesEachDoor(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		s := h.checkIn("A", "r1")
+		h.reportSlots("r1", slot.Failed, slot.InvalidFormat)
+		same(t, "a door", []string{"“r1”."}, h.affected(s.Row.ID))
+		h.reportSlots("g1", slot.Failed, slot.InvalidFormat)
+		same(t, "one notice", []string{"lockRefused"}, h.notices(s.Row.ID))
+		same(t, "both doors", []string{"“r1” “g1”."}, h.affected(s.Row.ID))
+	})
+}
+
 func TestPINPerDoor(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("g1", func(c *slot.Capabilities) { c.Alphabet = "1234" })
@@ -215,7 +226,7 @@ func TestPINPerDoor(t *testing.T) {
 		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
 		same(t, "no PIN is possible", []string{"r2 failed pinNotPossible", "g1 verified ownPin", "r1 verified movingOut"}, doorsOf(moved.Plan))
 		same(t, "staff", []string{"pinNotPossible"}, h.notices(s.Row.ID))
-		same(t, "the door", []string{"r2."}, h.affected(s.Row.ID))
+		same(t, "the door", []string{"“r2”."}, h.affected(s.Row.ID))
 	})
 }
 
@@ -262,7 +273,7 @@ func TestShortPIN(t *testing.T) {
 			t.Errorf("a lock that takes four digits got %d", len(h.pins(s.Row.ID).PIN))
 		}
 		same(t, "staff are warned", []string{"shortPin"}, h.notices(s.Row.ID))
-		same(t, "the door", []string{"r1."}, h.affected(s.Row.ID))
+		same(t, "the door", []string{"“r1”."}, h.affected(s.Row.ID))
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/test/dbtest"
@@ -75,7 +74,7 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 			if err := event.Append(tx, event.Event{PropertyID: property, Subject: "rsv_a", Kind: event.AccessIssued}); err != nil {
 				return err
 			}
-			return notice.Add(tx, notice.Notice{PropertyID: property, Kind: "codeLate", Subject: "a", OnceKey: property + " test", Params: message.Params{"doors": nil}})
+			return notice.Add(tx, notice.Notice{PropertyID: property, Kind: "codeLate", Subject: "a", OnceKey: property + " test"})
 		})
 		if err != nil {
 			t.Fatal(err)

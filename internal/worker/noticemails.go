@@ -101,7 +101,7 @@ func (r *renderer) addNotices() error {
 	facts := mail.NoticesFacts{Link: r.BaseURL() + "/app/notices", More: len(rows) > maxMailedNotices}
 	for _, row := range rows[:min(len(rows), maxMailedNotices)] {
 		if row.Parameters != nil {
-			facts.List = append(facts.List, notice.Kind(row.Kind).Message(row.Parameters))
+			facts.List = append(facts.List, notice.MessageOf(row))
 		}
 	}
 	r.to, r.occasion.Notices = who.Email, facts

@@ -44,12 +44,12 @@ func TestNoticesByMail(t *testing.T) {
 				p.Fatalf("%s: %d mails, want %d", what, got, n)
 			}
 		}
-		add(notice.CodeNotPlaced, message.Params{"doors": nil})
+		add(notice.CodeNotPlaced, nil)
 		p.clock.Advance(time.Hour) // 13:00
 		want("without a choice", 0)
 		choose(staff.NoticeChoice{ByMail: []string{"codes", "messages"}, From: "08:00", Until: "18:00"})
 		want("stored before the choice", 0)
-		add(notice.CodeNotPlaced, message.Params{"doors": nil})
+		add(notice.CodeNotPlaced, nil)
 		add(notice.CheckInHelp, message.Params{"number": "7"}) // of another group
 		add(notice.MailsNotSent, nil)                          // says that mails do not arrive
 		want("at once", 0)
@@ -60,7 +60,7 @@ func TestNoticesByMail(t *testing.T) {
 			p.Errorf("%q to %s\n%s", text.Subject, text.To, text.Text)
 		}
 		write(p.T, p.d, func(tx *db.Tx) error {
-			if err := notice.Add(tx, notice.Notice{PropertyID: "prp_one", Kind: notice.CodeNotPlaced, Subject: "s", OnceKey: "s/solved", Params: message.Params{"doors": nil}}); err != nil {
+			if err := notice.Add(tx, notice.Notice{PropertyID: "prp_one", Kind: notice.CodeNotPlaced, Subject: "s", OnceKey: "s/solved"}); err != nil {
 				return err
 			}
 			return notice.Resolve(tx, "prp_one", "s/solved")
@@ -68,7 +68,7 @@ func TestNoticesByMail(t *testing.T) {
 		p.clock.Advance(time.Hour)
 		want("about a problem that is solved", 1)
 		p.clock.Advance(5 * time.Hour) // 19:02
-		add(notice.CodeNotPlaced, message.Params{"doors": nil})
+		add(notice.CodeNotPlaced, nil)
 		p.clock.Advance(time.Hour)
 		want("after the hours", 1)
 		p.clock.Advance(12 * time.Hour) // 08:02
@@ -84,14 +84,14 @@ func TestNoticesByMail(t *testing.T) {
 				return err
 			})
 		}
-		add(notice.CodeNotPlaced, message.Params{"doors": nil})
+		add(notice.CodeNotPlaced, nil)
 		p.clock.Advance(time.Hour)
 		want("before the role changes", 3)
 		setRole(staff.Housekeeping)
 		if rows := p.deliver(); rows[2].State != string(mail.Canceled) {
 			p.Errorf("a mail to a person who may not read notices any more is %s", rows[2].State)
 		}
-		add(notice.CodeNotPlaced, message.Params{"doors": nil})
+		add(notice.CodeNotPlaced, nil)
 		p.clock.Advance(time.Hour)
 		want("to a person who may not read notices", 3)
 		setRole(staff.FrontDesk)

@@ -79,7 +79,7 @@ func staffMailKey(n *notice.Row) string { return n.ID + "/staffEmail" }
 func (m Mails) mailUrgent(tx *db.Tx, rows []*notice.Row) error {
 	for _, row := range rows {
 		order := mail.Mail{
-			PropertyID: row.PropertyID, Kind: mail.Staff, OnceKey: staffMailKey(row), Params: mail.StaffParams(notice.Kind(row.Kind).Message(row.Parameters)),
+			PropertyID: row.PropertyID, Kind: mail.Staff, OnceKey: staffMailKey(row), Params: mail.StaffParams(notice.MessageOf(row)),
 		}
 		if id.Valid(id.Reservation, row.Subject) {
 			order.ReservationID = row.Subject

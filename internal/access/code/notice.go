@@ -50,15 +50,14 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 // backup code, whose text needs the name of its lock: see describe.
 func textOfKind(c *ent.Code) message.Message { return message.Message{Kind: "code." + c.Kind} }
 
-// notifyMissing notifies staff once that the locks of some doors cannot store the code. Without such a door it resolves that notice. doors
-// are the names of the doors.
-func notifyMissing(tx *db.Tx, c *ent.Code, doors []string) error {
+// notifyMissing notifies staff once that a lock of the code cannot store the code, if missing is set. Otherwise it resolves that notice.
+func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	key := notice.CodeNotPlaced.Key(c.ID)
-	if len(doors) == 0 {
+	if !missing {
 		return notice.Resolve(tx, c.PropertyID, key)
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: c.PropertyID, Kind: notice.CodeNotPlaced, Subject: c.ID, OnceKey: key, Params: message.Params{"doors": notice.Doors(doors)},
+		PropertyID: c.PropertyID, Kind: notice.CodeNotPlaced, Subject: c.ID, OnceKey: key,
 	})
 }
 

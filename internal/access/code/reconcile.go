@@ -75,12 +75,11 @@ func ensurePINs(run *access.Run, c *ent.Code) error {
 // no lock needs any more. It notifies staff if a lock cannot store the code, and otherwise resolves that notice. The end also resolves the
 // notice of a replaced PIN.
 func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
-	u := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws)
-	var missing []string // the names of doors whose lock does not have the code
+	u, missing := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws), false
 	if s.End == "" {
-		missing = run.DoorsWithoutCode()
+		missing = run.LacksUsableSlot()
 		next := s.Next
-		if retry := run.Tx.Now().Add(retryAfter); len(missing) > 0 && (next.IsZero() || next.After(retry)) {
+		if retry := run.Tx.Now().Add(retryAfter); missing && (next.IsZero() || next.After(retry)) {
 			next = retry
 		}
 		if next.IsZero() {
