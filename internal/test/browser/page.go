@@ -20,10 +20,13 @@ func (p *Page) Visit(address string) {
 	p.settle()
 }
 
-// Reload loads the page again.
+// Reload loads the page again. Chromium refuses that while the page replaces itself, as pages do after a change of their stay.
 func (p *Page) Reload() {
 	p.t.Helper()
-	p.do(chromedp.Reload())
+	p.await("reload", func(ctx context.Context) (bool, error) {
+		err := chromedp.Do(ctx, chromedp.Reload())
+		return err == nil, err
+	})
 	p.settle()
 }
 
