@@ -134,7 +134,7 @@ func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 
 // adviceFor returns what to do about an error of the driver for Zigbee2MQTT, by its text.
 func (m *mqtt) adviceFor(detail string) string {
-	refused := strings.Contains(detail, "refuses our user and password")
+	refused := strings.Contains(detail, driver.RefusedLogin)
 	switch {
 	case refused && m.User == "":
 		return "give the user and password that the broker has for this bridge: LATCHKEY_MQTT_USER and LATCHKEY_MQTT_PASSWORD" + whereSettingsAre

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -84,7 +85,7 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 		return f
 	case slot.BrokerUnreachable:
 		f.Advice = "start the broker (systemctl status mosquitto), or correct the bridge's --mqtt settings and restart it"
-		if strings.Contains(c.Detail, "refuses our user and password") {
+		if strings.Contains(c.Detail, driver.RefusedLogin) {
 			f.Advice = "compare the bridge's LATCHKEY_MQTT_USER and LATCHKEY_MQTT_PASSWORD with what was given to mosquitto_passwd, and restart the bridge"
 		}
 	default:

@@ -42,6 +42,9 @@ type Connection struct {
 	Since  time.Time // Since is when the connection was made or lost
 }
 
+// RefusedLogin is the part of a Detail from which the doctor command knows that the other program refused the user or the password.
+const RefusedLogin = "refuses our user and password"
+
 // Lock is one lock. The bridge makes at most one call at a time to a lock, and to all locks of one radio. Only Status may run at the same
 // time as another call.
 //

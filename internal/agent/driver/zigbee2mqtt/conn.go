@@ -13,6 +13,7 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
+	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/clock"
 )
 
@@ -153,7 +154,7 @@ func connectError(answer *paho.Connack, err error) error {
 	}
 	switch answer.ReasonCode {
 	case packets.ConnackBadUsernameOrPassword, packets.ConnackNotAuthorized:
-		return errors.New("the broker refuses our user and password")
+		return errors.New("the broker " + driver.RefusedLogin)
 	case packets.ConnackUnsupportedProtocolVersion:
 		return errors.New("the broker does not support MQTT 5 (Mosquitto: since 1.6)")
 	}
