@@ -151,7 +151,7 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 	var current []notice.Kind
 	add := func(kind notice.Kind, doors []string) error {
 		current = append(current, kind)
-		return notice.AddOrUpdate(run.Tx, notice.Notice{
+		return notice.Renew(run.Tx, notice.Notice{
 			PropertyID: run.PropertyID, Subject: run.reservationID, Kind: kind, OnceKey: kind.Key(run.grant.ID), Params: paramsOf(kind, doors),
 		})
 	}

@@ -59,38 +59,30 @@ func Add(tx *db.Tx, n Notice) error {
 	return nil
 }
 
-// Renew is like Add, but if there is a notice of the open problem already, it updates the parameters of that notice, which stays read or
-// unread, and notifies the property's streams.
+// Renew is like Add, but a notice of the open problem gets the present parameters, and stays read or unread. If it has them already, nothing
+// changes.
 func Renew(tx *db.Tx, n Notice) error {
-	if err := n.Kind.Message(n.Params).Check(); err != nil {
-		return fmt.Errorf("add a notice: %w", err)
-	}
-	if n.Params == nil {
-		n.Params = message.Params{} // nil would mark a notice with a stored text
-	}
-	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetParameters(n.Params).Save(tx.Context())
-	if err != nil {
-		return fmt.Errorf("renew a notice: %w", err)
-	}
-	if changed > 0 {
-		watch.Notify(tx, n.PropertyID, watch.Notices)
-		return nil
-	}
-	return Add(tx, n)
-}
-
-// AddOrUpdate is like Add, but if there is a notice of the open problem already, with other parameters, it gets the present ones.
-func AddOrUpdate(tx *db.Tx, n Notice) error {
 	row, err := tx.Notice.Query().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).Only(tx.Context())
 	switch {
 	case ent.IsNotFound(err):
 		return Add(tx, n)
 	case err != nil:
 		return fmt.Errorf("look for a notice: %w", err)
-	case len(n.Params) == 0 || message.Same(n.Params, row.Parameters):
+	}
+	if err := n.Kind.Message(n.Params).Check(); err != nil {
+		return fmt.Errorf("renew a notice: %w", err)
+	}
+	if n.Params == nil {
+		n.Params = message.Params{} // nil would mark a notice with a stored text
+	}
+	if message.Same(n.Params, row.Parameters) {
 		return nil
 	}
-	return Renew(tx, n)
+	if err := tx.Notice.UpdateOne(row).Where(notice.PropertyID(n.PropertyID)).SetParameters(n.Params).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("renew a notice: %w", err)
+	}
+	watch.Notify(tx, n.PropertyID, watch.Notices, row.ID)
+	return nil
 }
 
 // SupersedeRead makes room for another notice of the problem with this OnceKey if staff have read the present one: Add and Renew then add
